@@ -1,0 +1,54 @@
+"""Strings that name a thing with settings: `nucleus,p=0.9`, `hf/gpt2@main,dtype=float32`."""
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from offscript.errors import OffscriptError
+
+Setting = bool | int | float | str
+
+
+@dataclass(frozen=True)
+class Specification:
+    """A name and its settings, in the order given."""
+
+    name: str
+    settings: dict[str, Setting]
+
+    def __str__(self) -> str:
+        return ",".join([self.name, *(f"{key}={value}" for key, value in self.settings.items())])
+
+
+def parse_specification(text: str) -> Specification:
+    """Split `name,key=value,…`; numbers and true/false are converted, the rest stays text."""
+    name, *pairs = [part.strip() for part in text.split(",")]
+    if not name:
+        raise OffscriptError(f"no name in {text!r}", next="write NAME or NAME,key=value,…")
+    settings: dict[str, Setting] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not (equals and key.strip() and value.strip()):
+            raise OffscriptError(f"{pair!r} in {text!r} is not key=value", next=f"write {name},key=value")
+        if key.strip() in settings:
+            raise OffscriptError(f"{key.strip()!r} is given twice in {text!r}", next="give it once")
+        settings[key.strip()] = _converted(value.strip())
+    return Specification(name, settings)
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """A hint for a misspelt word: `did you mean 'x'?`, else the list of what is known."""
+    names = sorted(known)
+    close = difflib.get_close_matches(word, names, n=1)
+    return f"did you mean {close[0]!r}?" if close else f"known: {', '.join(names)}"
+
+
+def _converted(value: str) -> Setting:
+    if value.lower() in ("true", "false"):
+        return value.lower() == "true"
+    for convert in (int, float):
+        try:
+            return convert(value)
+        except ValueError:
+            continue
+    return value

@@ -1,0 +1,208 @@
+"""Vocabularies: which symbols a model predicts, and how text becomes their ids and back."""
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from offscript.errors import OffscriptError
+
+UNKNOWN = "<unk>"
+END = "<eos>"
+TEXT8_SYMBOLS = tuple(" abcdefghijklmnopqrstuvwxyz")
+
+
+class Vocabulary(ABC):
+    """`size` symbols with ids 0 … size-1; `start` is what stands before position 0.
+
+    `start` may equal `size`: a symbol that is read but never predicted. `end` closes a sequence and `unknown`
+    stands for every word that has no id; either may be None.
+    """
+
+    size: int
+    start: int
+    end: int | None
+    unknown: int | None
+
+    @abstractmethod
+    def encode(self, text: str) -> list[int]:
+        """Ids of a text, without start and end."""
+
+    @abstractmethod
+    def decode(self, ids: Sequence[int]) -> str:
+        """Text of ids; start and end leave no trace."""
+
+    @abstractmethod
+    def symbols(self) -> Sequence[str]:
+        """Every symbol in the order of its id."""
+
+    @abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """What `vocabulary_from` needs to make the same vocabulary again."""
+
+    @property
+    def inputs(self) -> int:
+        """How many ids a model may read: the predicted ones, and start where it stands outside them."""
+        return max(self.size, self.start + 1)
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash that is equal exactly when two vocabularies give the same ids to the same symbols."""
+        listed = json.dumps([list(self.symbols()), self.start, self.end], ensure_ascii=False)
+        return hashlib.sha256(listed.encode()).hexdigest()[:16]
+
+
+class _Listed(Vocabulary):
+    """Symbols given as a list."""
+
+    def __init__(self, listed: Sequence[str], *, end: str | None, unknown: str | None) -> None:
+        if not listed:
+            raise OffscriptError("an empty vocabulary", next="give at least one symbol")
+        self._symbols = list(listed)
+        self._ids = {symbol: index for index, symbol in enumerate(self._symbols)}
+        if len(self._ids) < len(self._symbols):
+            twice = next(symbol for symbol, count in Counter(self._symbols).items() if count > 1)
+            raise OffscriptError(f"the symbol {twice!r} stands twice in the vocabulary")
+        self.size = self.start = len(self._symbols)
+        self.end = None if end is None else self._id_of_special(end)
+        self.unknown = None if unknown is None else self._id_of_special(unknown)
+
+    def symbols(self) -> Sequence[str]:
+        return self._symbols
+
+    def _id_of_special(self, symbol: str) -> int:
+        if symbol not in self._ids:
+            raise OffscriptError(f"the vocabulary has no {symbol!r}", next="add it or name another")
+        return self._ids[symbol]
+
+    def _lookup(self, symbol: str) -> int:
+        found = self._ids.get(symbol, self.unknown)
+        if found is None:
+            raise OffscriptError(
+                f"{symbol!r} is not in the vocabulary of {self.size} symbols",
+                why="it has no symbol for unknown ones",
+                next="filter the text or use a vocabulary with <unk>",
+            )
+        return found
+
+
+class WordVocabulary(_Listed):
+    """Words divided by white space; lower-cased on request; rare words become `<unk>`."""
+
+    def __init__(
+        self, words: Sequence[str], *, lower: bool = False, end: str | None = END, unknown: str | None = UNKNOWN
+    ) -> None:
+        super().__init__(words, end=end, unknown=unknown)
+        self.lower = lower
+
+    @classmethod
+    def count(cls, sentences: Iterable[str], size: int, *, lower: bool = False) -> "WordVocabulary":
+        """The `size` most frequent words of the sentences, `<unk>` and `<eos>` included; ties by the alphabet."""
+        if size < 3:
+            raise OffscriptError(f"a vocabulary of {size} words", why="two places go to <unk> and <eos>", next="ask for 3 or more")
+        counts: Counter[str] = Counter()
+        for sentence in sentences:
+            counts.update((sentence.lower() if lower else sentence).split())
+        for special in (UNKNOWN, END):
+            counts.pop(special, None)
+        ranked = sorted(counts, key=lambda word: (-counts[word], word))
+        return cls([UNKNOWN, END, *ranked[: size - 2]], lower=lower)
+
+    def encode(self, text: str) -> list[int]:
+        return [self._lookup(word) for word in (text.lower() if self.lower else text).split()]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        return " ".join(self._symbols[index] for index in ids if index not in (self.start, self.end))
+
+    def describe(self) -> dict[str, Any]:
+        special = {
+            "end": None if self.end is None else self._symbols[self.end],
+            "unknown": None if self.unknown is None else self._symbols[self.unknown],
+        }
+        return {"kind": "word", "lower": self.lower, **special, "symbols": self._symbols}
+
+
+class CharacterVocabulary(_Listed):
+    """One symbol a character; text8's 27 by default."""
+
+    def __init__(self, characters: Sequence[str] = TEXT8_SYMBOLS, *, end: str | None = None, unknown: str | None = None) -> None:
+        super().__init__(characters, end=end, unknown=unknown)
+
+    @classmethod
+    def count(cls, sentences: Iterable[str]) -> "CharacterVocabulary":
+        """Every character that occurs, in the order of its code point."""
+        seen: set[str] = set()
+        for sentence in sentences:
+            seen.update(sentence)
+        return cls(sorted(seen))
+
+    def encode(self, text: str) -> list[int]:
+        return [self._lookup(character) for character in text]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        return "".join(self._symbols[index] for index in ids if index not in (self.start, self.end))
+
+    def describe(self) -> dict[str, Any]:
+        special = {
+            "end": None if self.end is None else self._symbols[self.end],
+            "unknown": None if self.unknown is None else self._symbols[self.unknown],
+        }
+        return {"kind": "character", **special, "symbols": self._symbols}
+
+
+class HubVocabulary(Vocabulary):
+    """A Hugging Face tokenizer. Start is its beginning-of-text token, else its end-of-text token."""
+
+    def __init__(self, tokenizer: Any, *, size: int | None = None, name: str = "") -> None:
+        self.tokenizer, self.name = tokenizer, name or str(tokenizer.name_or_path)
+        self.size = size or len(tokenizer)
+        self.end = tokenizer.eos_token_id
+        self.unknown = tokenizer.unk_token_id
+        start = tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.eos_token_id
+        if start is None:
+            raise OffscriptError(f"the tokenizer {self.name!r} has neither a start nor an end token", next="set bos_token")
+        self.start = start
+
+    @classmethod
+    def load(cls, name: str, *, revision: str | None = None) -> "HubVocabulary":
+        """By Hub id or folder; nothing is fetched for a folder."""
+        from transformers import AutoTokenizer
+
+        return cls(AutoTokenizer.from_pretrained(name, revision=revision), name=name)
+
+    def encode(self, text: str) -> list[int]:
+        ids: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
+        return ids
+
+    def decode(self, ids: Sequence[int]) -> str:
+        kept = [int(index) for index in ids if index not in (self.start, self.end) and index < len(self.tokenizer)]
+        text: str = self.tokenizer.decode(kept, clean_up_tokenization_spaces=False)
+        return text
+
+    def symbols(self) -> Sequence[str]:
+        known: list[str] = self.tokenizer.convert_ids_to_tokens(range(min(self.size, len(self.tokenizer))))
+        return [*known, *(f"<unused {index}>" for index in range(len(known), self.size))]
+
+    def describe(self) -> dict[str, Any]:
+        return {"kind": "hub", "name": self.name, "size": self.size}
+
+    def save(self, folder: Path) -> None:
+        """Write the tokenizer's own files."""
+        self.tokenizer.save_pretrained(folder)
+
+
+def vocabulary_from(described: dict[str, Any]) -> Vocabulary:
+    """Make a vocabulary again from what `describe` gave."""
+    settings = dict(described)
+    kind = settings.pop("kind", None)
+    if kind == "word":
+        return WordVocabulary(settings.pop("symbols"), **settings)
+    if kind == "character":
+        return CharacterVocabulary(settings.pop("symbols"), **settings)
+    if kind == "hub":
+        loaded = HubVocabulary.load(settings["name"])
+        return HubVocabulary(loaded.tokenizer, size=settings["size"], name=settings["name"])
+    raise OffscriptError(f"unknown kind of vocabulary {kind!r}", next="known: word, character, hub")
