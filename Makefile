@@ -1,0 +1,45 @@
+# One command a chore; each sets up what it needs in .venv and skips that when nothing changed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+ARGS ?=
+
+.PHONY: help audit test lint format bench clean
+.DEFAULT_GOAL := help
+
+help:  ## Show the chores
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 10
+
+audit: $(VENV)/installed  ## Audit the shipped model and write a page; ARGS="MODEL --out DIR" audits another
+	$(BIN)/offscript audit $(ARGS)
+
+test: $(VENV)/installed-dev  ## Run the tests; ARGS="-k name" picks some
+	$(BIN)/python -m pytest $(ARGS)
+
+lint: $(VENV)/installed-dev  ## Check style, types and the order of the rooms
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+format: $(VENV)/installed-dev  ## Rewrite the code in the house style
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+bench: $(VENV)/installed-dev  ## Run every benchmark in turn
+	@set -e; for script in benchmarks/[!_]*.py; do echo "== $$script"; $(BIN)/python $$script; done
+
+clean:  ## Remove the environment and what tools leave behind; results stay
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
+
+$(VENV)/installed: pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e .
+	@touch $@
+
+$(VENV)/installed-dev: pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[test,lint]"
+	@touch $@ $(VENV)/installed

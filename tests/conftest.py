@@ -1,0 +1,149 @@
+"""What every test stands on: no network, fixed randomness, few threads, and a closing list of what was left out."""
+
+import ipaddress
+import os
+import shutil
+import socket
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import hypothesis
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
+# Without these Chromium does not start as root, and talks to other hosts: its maker's, and those a page names.
+BROWSER_FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1",
+)
+
+# Read once, when the libraries are first imported, and handed on to the processes that tests start.
+os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ["TOKENIZERS_PARALLELISM"] = "false"
+os.environ.setdefault("OMP_NUM_THREADS", str(min(os.cpu_count() or 1, 4)))
+
+hypothesis.settings.register_profile("repeatable", derandomize=True, max_examples=50, deadline=None)
+hypothesis.settings.register_profile("thorough", max_examples=1000, deadline=None)
+hypothesis.settings.load_profile("repeatable")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def loopback_only() -> Iterator[None]:
+    """Fail, past any `except`, a test that asks for a host other than this one."""
+    connect, connect_ex, look_up = socket.socket.connect, socket.socket.connect_ex, socket.getaddrinfo
+
+    def checked_connect(self: socket.socket, address: Any) -> None:
+        _refuse_remote(self.family, address)
+        connect(self, address)
+
+    def checked_connect_ex(self: socket.socket, address: Any) -> int:
+        _refuse_remote(self.family, address)
+        return connect_ex(self, address)
+
+    def checked_look_up(host: Any, *arguments: Any, **named: Any) -> Any:
+        _refuse_remote(socket.AF_INET, (host,))
+        return look_up(host, *arguments, **named)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket.socket, "connect", checked_connect)
+        patch.setattr(socket.socket, "connect_ex", checked_connect_ex)
+        patch.setattr(socket, "getaddrinfo", checked_look_up)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache_of_this_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep tests out of the user's cache, and out of what an earlier run left."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OFFSCRIPT_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """The public data sets: `OFFSCRIPT_DATA`, else `../shared/data`; a test that asks for them is marked `data`."""
+    folder = Path(os.environ.get("OFFSCRIPT_DATA") or REPOSITORY.parent / "shared" / "data")
+    if not folder.is_dir():
+        pytest.skip("no data folder (../shared/data, or what OFFSCRIPT_DATA names)")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """Path of an installed Chromium or Chrome, else playwright's own; a test that asks for it is marked `browser`."""
+    installed = next(filter(None, map(shutil.which, BROWSERS)), None) or _browser_of_playwright()
+    if installed is None:
+        pytest.skip("no browser (Chromium, Chrome or playwright's own)")
+    return installed
+
+
+@pytest.fixture
+def page(chromium: str) -> Iterator[Any]:
+    """A playwright page that reaches files and this machine alone; an error on the page fails the test."""
+    from playwright.sync_api import sync_playwright
+
+    faults: list[str] = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=list(BROWSER_FLAGS))
+        opened = browser.new_page()
+        opened.on("pageerror", lambda error: faults.append(str(error)))
+        opened.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
+        yield opened
+        browser.close()
+    assert faults == []
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests by the fixtures they ask for, so that no mark is forgotten."""
+    for item in items:
+        for fixture, mark in (("data_folder", "data"), ("chromium", "browser")):
+            if fixture in getattr(item, "fixturenames", ()):
+                item.add_marker(mark)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """End the run with one line for each reason why something did not run."""
+    reasons = Counter(_reason(report) for report in terminalreporter.stats.get("skipped", []))
+    if deselected := len(terminalreporter.stats.get("deselected", [])):
+        reasons["deselected on the command line"] = deselected
+    if reasons:
+        terminalreporter.section("left out")
+    for reason, tests in reasons.most_common():
+        terminalreporter.line(f"{tests} {'test' if tests == 1 else 'tests'}: {reason}")
+
+
+def _refuse_remote(family: int, address: Any) -> None:
+    if family in (socket.AF_INET, socket.AF_INET6) and not _is_here(address[0]):
+        pytest.fail(f"a test asked the network for {address[0]!r}")
+
+
+def _is_here(host: Any) -> bool:
+    name = host.decode() if isinstance(host, bytes) else host
+    if name in (None, "", "localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback or ipaddress.ip_address(name).is_unspecified
+    except ValueError:
+        return False
+
+
+def _browser_of_playwright() -> str | None:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        path = playwright.chromium.executable_path
+    return path if Path(path).exists() else None
+
+
+def _reason(report: pytest.CollectReport | pytest.TestReport) -> str:
+    text = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    return text.removeprefix("Skipped: ")

@@ -1,0 +1,108 @@
+"""The package as a whole: what it exports, what its import costs, what its files may hold, what its wheel carries."""
+
+import ast
+import importlib
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import offscript
+
+PACKAGE = Path(offscript.__file__).parent
+REPOSITORY = Path(__file__).resolve().parent.parent
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+
+# The public names of every module that has some; a name that comes or goes is written down here and in CHANGELOG.md.
+PUBLIC: dict[str, set[str]] = {
+    "offscript.assets": set(),
+    "offscript.audits": set(),
+    "offscript.factcheck": set(),
+    "offscript.report": set(),
+    "offscript.web": set(),
+}
+ROOMS = {f"offscript.{folder.parent.name}" for folder in PACKAGE.glob("*/__init__.py")}
+
+HEAVY = {"altair", "datasets", "scipy", "torch", "transformers", "vl_convert"}
+PICKLING = {"_pickle", "cloudpickle", "dill", "joblib", "pickle", "shelve"}
+REGISTRIES = [".".join(name) for name in (("pypi", "org"), ("pythonhosted", "org"), ("npmjs", "org"), ("npmjs", "com"))]
+
+
+def test_version_is_a_release_number() -> None:
+    assert re.fullmatch(r"\d+\.\d+\.\d+", offscript.__version__)
+
+
+def test_types_are_announced() -> None:
+    assert (PACKAGE / "py.typed").is_file()
+
+
+def test_every_room_is_listed() -> None:
+    assert set(PUBLIC) == ROOMS
+
+
+@pytest.mark.parametrize("room", sorted(PUBLIC))
+def test_public_names_are_pinned_and_there(room: str) -> None:
+    module = importlib.import_module(room)
+    assert set(getattr(module, "__all__", ())) == PUBLIC[room]
+    assert [name for name in PUBLIC[room] if not hasattr(module, name)] == []
+
+
+@pytest.mark.parametrize("module", ["offscript", "offscript.cli"])
+def test_import_is_light(module: str) -> None:
+    if module not in {"offscript", *ROOMS}:
+        pytest.skip(f"{module} is not written yet")
+    code = f"import sys, {module}; print(*{{name.partition('.')[0] for name in sys.modules}})"
+    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
+    assert "offscript" in loaded
+    assert HEAVY.intersection(loaded) == set()
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_source_keeps_the_house_rules(source: Path) -> None:
+    text = source.read_text(encoding="utf-8")
+    nodes = list(ast.walk(ast.parse(text)))
+    assert [node.lineno for node in nodes if isinstance(node, ast.ExceptHandler) and _is_broad(node.type)] == []
+    assert [node.lineno for node in nodes if PICKLING & _imported(node)] == []
+    assert [host for host in REGISTRIES if host in text] == []
+
+
+@pytest.mark.parametrize(
+    ("code", "broad"),
+    [
+        ("try: f()\nexcept: g()", True),
+        ("try: f()\nexcept Exception as error: g()", True),
+        ("try: f()\nexcept (ValueError, BaseException): g()", True),
+        ("try: f()\nexcept (ValueError, OSError): g()", False),
+        ("try: f()\nexcept json.JSONDecodeError: g()", False),
+    ],
+)
+def test_broad_handlers_are_recognised(code: str, broad: bool) -> None:
+    [handler] = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.ExceptHandler)]
+    assert _is_broad(handler.type) == broad
+
+
+def test_wheel_carries_every_file_of_the_package(tmp_path: Path) -> None:
+    build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(tmp_path)]
+    subprocess.run(build, check=True, capture_output=True, cwd=REPOSITORY)
+    [wheel] = tmp_path.glob("*.whl")
+    carried = {name for name in zipfile.ZipFile(wheel).namelist() if name.startswith("offscript/")}
+    written = [path for path in PACKAGE.rglob("*") if path.is_file() and path.suffix not in (".pyc", ".partial")]
+    assert "offscript/py.typed" in carried
+    assert carried == {path.relative_to(PACKAGE.parent).as_posix() for path in written}
+
+
+def _is_broad(caught: ast.expr | None) -> bool:
+    if isinstance(caught, ast.Tuple):
+        return any(map(_is_broad, caught.elts))
+    return caught is None or (isinstance(caught, ast.Name) and caught.id in ("Exception", "BaseException"))
+
+
+def _imported(node: ast.AST) -> set[str]:
+    if isinstance(node, ast.Import):
+        return {alias.name.partition(".")[0] for alias in node.names}
+    if isinstance(node, ast.ImportFrom):
+        return {(node.module or "").partition(".")[0]}
+    return set()
