@@ -3,6 +3,7 @@
 import ast
 import importlib
 import re
+import socket
 import subprocess
 import sys
 import zipfile
@@ -92,6 +93,21 @@ def test_wheel_carries_every_file_of_the_package(tmp_path: Path) -> None:
     written = [path for path in PACKAGE.rglob("*") if path.is_file() and path.suffix not in (".pyc", ".partial")]
     assert "offscript/py.typed" in carried
     assert carried == {path.relative_to(PACKAGE.parent).as_posix() for path in written}
+
+
+def test_network_is_out_of_reach_of_tests() -> None:
+    with pytest.raises(pytest.fail.Exception, match="asked the network"):
+        socket.getaddrinfo("host.invalid", 80)
+    with (
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams,  # connecting it would send nothing
+        pytest.raises(pytest.fail.Exception, match="asked the network"),
+    ):
+        datagrams.connect(("192.0.2.1", 9))
+
+
+def test_loopback_is_in_reach_of_tests() -> None:
+    with socket.create_server(("localhost", 0)) as server, socket.create_connection(server.getsockname()) as client:
+        assert client.getpeername() == server.getsockname()
 
 
 def _is_broad(caught: ast.expr | None) -> bool:
