@@ -102,7 +102,9 @@ class WordVocabulary(_Listed):
     def count(cls, sentences: Iterable[str], size: int, *, lower: bool = False) -> "WordVocabulary":
         """The `size` most frequent words of the sentences, `<unk>` and `<eos>` included; ties by the alphabet."""
         if size < 3:
-            raise OffscriptError(f"a vocabulary of {size} words", why="two places go to <unk> and <eos>", next="ask for 3 or more")
+            raise OffscriptError(
+                f"a vocabulary of {size} words", why="two places go to <unk> and <eos>", next="ask for 3 or more"
+            )
         counts: Counter[str] = Counter()
         for sentence in sentences:
             counts.update((sentence.lower() if lower else sentence).split())
@@ -128,7 +130,9 @@ class WordVocabulary(_Listed):
 class CharacterVocabulary(_Listed):
     """One symbol a character; text8's 27 by default."""
 
-    def __init__(self, characters: Sequence[str] = TEXT8_SYMBOLS, *, end: str | None = None, unknown: str | None = None) -> None:
+    def __init__(
+        self, characters: Sequence[str] = TEXT8_SYMBOLS, *, end: str | None = None, unknown: str | None = None
+    ) -> None:
         super().__init__(characters, end=end, unknown=unknown)
 
     @classmethod
@@ -163,7 +167,9 @@ class HubVocabulary(Vocabulary):
         self.unknown = tokenizer.unk_token_id
         start = tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.eos_token_id
         if start is None:
-            raise OffscriptError(f"the tokenizer {self.name!r} has neither a start nor an end token", next="set bos_token")
+            raise OffscriptError(
+                f"the tokenizer {self.name!r} has neither a start nor an end token", next="set bos_token"
+            )
         self.start = start
 
     @classmethod

@@ -1,0 +1,175 @@
+"""Encoded corpora: the token ids of every sentence in one flat array, in memory or on disk."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from offscript._files import replacing, sha256_of, write_json
+from offscript.corpora._arrays import Array, Column, FileArray, Integers, MemoryArray
+from offscript.corpora.vocabularies import Vocabulary
+from offscript.errors import OffscriptError
+
+DESCRIPTION, TOKENS, OFFSETS = "corpus.json", "tokens.bin", "offsets.bin"
+OFFSET_TYPE = np.dtype("<i8")
+
+
+@dataclass(frozen=True)
+class Description:
+    """What an encoded corpus holds; the JSON document beside its two arrays."""
+
+    sentences: int
+    tokens: int
+    token_type: str
+    vocabulary: str
+    end: bool
+    data_hash: str
+    tokens_sha256: str
+    offsets_sha256: str
+
+
+class EncodedCorpus:
+    """Sentences as token ids. `corpus[i]` is the i-th; a corpus on disk is read piece by piece, never as a whole."""
+
+    def __init__(self, description: Description, tokens: Array, offsets: Array) -> None:
+        self.description = description
+        self._tokens, self._offsets = tokens, offsets
+
+    @classmethod
+    def open(cls, folder: Path, *, vocabulary: Vocabulary | None = None) -> "EncodedCorpus":
+        """The corpus that `encode_corpus` wrote to `folder`, its files checked; of `vocabulary` when one is given."""
+        description = _read_description(folder)
+        if vocabulary is not None and vocabulary.fingerprint != description.vocabulary:
+            raise OffscriptError(
+                f"{folder} was encoded with another vocabulary",
+                why=f"{description.vocabulary} is not {vocabulary.fingerprint}",
+                next="encode the corpus again",
+            )
+        for name, expected in ((TOKENS, description.tokens_sha256), (OFFSETS, description.offsets_sha256)):
+            _check_file(folder / name, expected)
+        return cls(
+            description,
+            FileArray(folder / TOKENS, np.dtype(description.token_type)),
+            FileArray(folder / OFFSETS, OFFSET_TYPE),
+        )
+
+    def __len__(self) -> int:
+        return self.description.sentences
+
+    def __getitem__(self, index: int) -> Integers:
+        if not 0 <= index < len(self):
+            raise IndexError(f"sentence {index} of {len(self)}")
+        start, stop = self._offsets.between(index, index + 2)
+        return self._tokens.between(int(start), int(stop))
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens the sentences have together."""
+        return self.description.tokens
+
+    @property
+    def data_hash(self) -> str:
+        """SHA-256 over the text of the sentences, each after its length in bytes."""
+        return self.description.data_hash
+
+    def lengths(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many tokens each of these sentences has."""
+        pairs = self._offsets.pairs(indices)  # [n, 2]
+        return pairs[:, 1] - pairs[:, 0]
+
+    def lengths_between(self, start: int, stop: int) -> NDArray[np.int64]:
+        """Lengths of the sentences start … stop-1, in one read."""
+        return np.diff(self._offsets.between(start, stop + 1))
+
+
+def encode_corpus(
+    sentences: Iterable[str], vocabulary: Vocabulary, *, end: bool, folder: Path | None = None
+) -> EncodedCorpus:
+    """Encode a stream of sentences, each closed by the vocabulary's end token on request.
+
+    With a folder the ids go to disk block by block and the corpus appears there whole or not at all. A sentence
+    without a token is left out.
+    """
+    if end and vocabulary.end is None:
+        raise OffscriptError("the vocabulary has no end token", next="encode with end=False or add one")
+    if folder is None:
+        return _encode_in_memory(sentences, vocabulary, end)
+    (folder / DESCRIPTION).unlink(missing_ok=True)
+    with ExitStack() as stack:
+        tokens = stack.enter_context(stack.enter_context(replacing(folder / TOKENS)).open("wb"))
+        offsets = stack.enter_context(stack.enter_context(replacing(folder / OFFSETS)).open("wb"))
+        description = _encode(
+            sentences, vocabulary, end, lambda block: tokens.write(block.data), lambda block: offsets.write(block.data)
+        )
+    write_json(folder / DESCRIPTION, asdict(description))
+    return EncodedCorpus.open(folder, vocabulary=vocabulary)
+
+
+def _encode_in_memory(sentences: Iterable[str], vocabulary: Vocabulary, end: bool) -> EncodedCorpus:
+    tokens: list[Integers] = []
+    offsets: list[Integers] = []
+    description = _encode(sentences, vocabulary, end, tokens.append, offsets.append)
+    return EncodedCorpus(description, MemoryArray(np.concatenate(tokens)), MemoryArray(np.concatenate(offsets)))
+
+
+def _encode(
+    sentences: Iterable[str],
+    vocabulary: Vocabulary,
+    end: bool,
+    write_tokens: Callable[[Integers], object],
+    write_offsets: Callable[[Integers], object],
+) -> Description:
+    token_type = np.dtype("<u2" if vocabulary.inputs <= 1 << 16 else "<u4")
+    tokens, offsets = Column(token_type, write_tokens), Column(OFFSET_TYPE, write_offsets)
+    closing = [vocabulary.end] if end and vocabulary.end is not None else []
+    digest = hashlib.sha256()
+    offsets.extend([0])
+    for number, sentence in enumerate(sentences, start=1):
+        if ids := _encoded(sentence, vocabulary, number):
+            tokens.extend(ids + closing)
+            offsets.extend([tokens.count])
+            text = sentence.encode("utf-8")
+            digest.update(len(text).to_bytes(8, "little") + text)
+    if not tokens.count:
+        raise OffscriptError("no sentence to encode", next="check the source and the filters")
+    return Description(
+        sentences=offsets.count - 1,
+        tokens=tokens.count,
+        token_type=token_type.str,
+        vocabulary=vocabulary.fingerprint,
+        end=end,
+        data_hash=digest.hexdigest(),
+        tokens_sha256=tokens.finish(),
+        offsets_sha256=offsets.finish(),
+    )
+
+
+def _encoded(sentence: str, vocabulary: Vocabulary, number: int) -> list[int]:
+    try:
+        return vocabulary.encode(sentence)
+    except OffscriptError as error:
+        raise OffscriptError(f"sentence {number}: {error.what}", why=error.why, next=error.next) from error
+
+
+def _read_description(folder: Path) -> Description:
+    path = folder / DESCRIPTION
+    try:
+        return Description(**json.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError as error:
+        raise OffscriptError(f"no encoded corpus in {folder}", next="encode the corpus first") from error
+    except (OSError, ValueError, TypeError) as error:
+        raise OffscriptError(f"{path} cannot be read", why=str(error), next="encode the corpus again") from error
+
+
+def _check_file(path: Path, expected: str) -> None:
+    if not path.is_file() or sha256_of(path) != expected:
+        raise OffscriptError(
+            f"{path} is not the file that was written",
+            why="it is missing, cut off or changed",
+            next="encode the corpus again",
+        )
