@@ -1,0 +1,1 @@
+"""What is measured: definitions over next-token distributions. No network, file format or page may enter here."""
