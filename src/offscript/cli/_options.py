@@ -1,0 +1,15 @@
+"""Flags that several verbs share."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Same seed, same figures, whatever the batch size.")]
+Device = Annotated[str, typer.Option("--device", help="cpu, cuda, cuda:1, mps …")]
+BatchSize = Annotated[int, typer.Option("--batch-size", min=1, help="Sequences that go through the model at once.")]
+Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Read only so many sentences.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else on standard output.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress on standard error.")]
+Out = Annotated[Path, typer.Option("--out", help="Folder to write to.")]
+Model = Annotated[str, typer.Argument(help="offscript/NAME, a folder, a .gguf or tabular .json file, or hf/ID[@REVISION].")]

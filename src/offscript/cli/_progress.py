@@ -1,0 +1,66 @@
+"""Progress on standard error: what is done, how fast, and the time left."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+
+def progress_bar(*, quiet: bool) -> Progress:
+    """A bar on standard error; nothing where it is not a terminal or quiet is asked for."""
+    console = Console(stderr=True)
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[note]}"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        disable=quiet or not console.is_terminal,
+        transient=True,
+    )
+
+
+@contextmanager
+def counting(description: str, total: int, *, quiet: bool) -> Iterator["Counter"]:
+    """A bar that counts up to a total."""
+    with progress_bar(quiet=quiet) as bar:
+        yield Counter(bar, bar.add_task(description, total=total, note=""))
+
+
+class Counter:
+    """Called with how many more are done."""
+
+    def __init__(self, bar: Progress, task: TaskID) -> None:
+        self._bar, self._task = bar, task
+
+    def __call__(self, done: int) -> None:
+        self._bar.advance(self._task, done)
+
+
+class TrainingBar:
+    """Follows a training run: loss, tokens a second, best validation so far, time left."""
+
+    def __init__(self, name: str, *, quiet: bool) -> None:
+        self._bar, self._name, self._best = progress_bar(quiet=quiet), name, ""
+        self._task: TaskID | None = None
+
+    def begin(self, step: int, total: int) -> None:
+        self._bar.start()
+        self._task = self._bar.add_task(self._name, total=total, completed=step, note="")
+
+    def step(self, step: int, loss: float, tokens_per_second: float) -> None:
+        assert self._task is not None
+        note = f"loss {loss:.3f}  {tokens_per_second:,.0f} tokens/s{self._best}"
+        self._bar.update(self._task, completed=step, note=note)
+
+    def validated(self, step: int, nll: float, best: float) -> None:
+        self._best = f"  validation {nll:.3f} (best {best:.3f})"
+        if self._bar.disable:
+            return
+        self._bar.console.print(f"step {step}: validation nll {nll:.4f}, best {best:.4f}")
+
+    def close(self) -> None:
+        self._bar.stop()

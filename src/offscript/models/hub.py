@@ -1,0 +1,118 @@
+"""Any Hugging Face causal language model, by Hub id, folder or GGUF file."""
+
+import hashlib
+import inspect
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from offscript.corpora.vocabularies import HubVocabulary
+from offscript.errors import OffscriptError
+from offscript.models.language_model import (
+    LanguageModel,
+    Scored,
+    State,
+    checked_positions,
+    chunks_of,
+    preceded_by_start,
+)
+
+DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
+
+
+@dataclass
+class _Past(State):
+    """The network's own key-value cache; None before anything is read."""
+
+    rows: int
+    cache: Any
+
+    def select(self, rows: Tensor) -> "_Past":
+        import copy
+
+        cache = copy.deepcopy(self.cache)
+        if cache is not None:
+            cache.batch_select_indices(rows)
+        return _Past(len(rows), cache)
+
+
+class HubLanguageModel(LanguageModel):
+    """A `transformers` causal model with its tokenizer; the distribution covers the network's whole output."""
+
+    def __init__(self, network: Any, tokenizer: Any, name: str = "hub") -> None:
+        self.network, self.name = network.eval(), name
+        self.vocabulary = HubVocabulary(tokenizer, size=network.get_output_embeddings().weight.shape[0], name=name)
+        self._keeps_logits = "logits_to_keep" in inspect.signature(network.forward).parameters
+
+    @classmethod
+    def load(
+        cls, source: str, *, revision: str | None = None, dtype: str = "float32", device: str = "cpu"
+    ) -> "HubLanguageModel":
+        """From a folder, a `.gguf` file or a Hub id; weights are safetensors or GGUF, never pickles."""
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+
+        if dtype not in DTYPES:
+            raise OffscriptError(f"unknown dtype {dtype!r}", next=f"known: {', '.join(DTYPES)}")
+        path = Path(source)
+        place: dict[str, Any] = {"pretrained_model_name_or_path": source, "revision": revision or "main"}
+        safe: dict[str, Any] = {"use_safetensors": True}
+        if path.suffix == ".gguf":
+            place = {"pretrained_model_name_or_path": str(path.parent), "gguf_file": path.name}
+            safe = {}
+        try:
+            tokenizer = AutoTokenizer.from_pretrained(**place)
+            network = AutoModelForCausalLM.from_pretrained(**place, **safe, dtype=DTYPES[dtype])
+        except (OSError, ValueError, ImportError) as fault:
+            raise OffscriptError(
+                f"the model {source!r} cannot be loaded",
+                why=" ".join(str(fault).split())[:300],
+                next="name a folder with safetensors, a .gguf file or a Hub id that can be reached",
+            ) from fault
+        return cls(network.to(device), tokenizer, name=source if revision is None else f"{source}@{revision}")
+
+    @property
+    def device(self) -> torch.device:
+        place: torch.device = self.network.device
+        return place
+
+    @property
+    def weight_hash(self) -> str:
+        digest = hashlib.sha256()
+        for key, tensor in sorted(self.network.state_dict().items()):
+            digest.update(key.encode())
+            digest.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
+        return digest.hexdigest()
+
+    def begin(self, rows: int) -> _Past:
+        return _Past(rows, None)
+
+    def advance(self, state: State, tokens: Tensor) -> tuple[Tensor, _Past]:
+        return self.read(state, tokens.unsqueeze(1))
+
+    def read(self, state: State, tokens: Tensor) -> tuple[Tensor, _Past]:
+        assert isinstance(state, _Past)
+        with torch.inference_mode():
+            logits, cache = self._run(tokens, state.cache, keep=1)
+            return logits[:, -1].float().log_softmax(dim=-1), _Past(state.rows, cache)
+
+    def score(self, tokens: Tensor, positions: range | None = None) -> Iterator[Scored]:
+        asked = checked_positions(tokens, positions)
+        inputs = preceded_by_start(tokens, self.vocabulary.start)
+        cache = None
+        if asked.start:
+            with torch.inference_mode():
+                _, cache = self._run(inputs[:, : asked.start], cache, keep=1)
+        for chunk in chunks_of(asked, len(tokens), self.vocabulary.size):
+            with torch.inference_mode():
+                logits, cache = self._run(inputs[:, chunk.start : chunk.stop], cache, keep=len(chunk))
+                log_probs = logits.float().log_softmax(dim=-1)
+            yield Scored(chunk, log_probs)
+
+    def _run(self, inputs: Tensor, cache: Any, *, keep: int) -> tuple[Tensor, Any]:
+        kept = {"logits_to_keep": keep} if self._keeps_logits else {}
+        answer = self.network(inputs.to(self.device), past_key_values=cache, use_cache=True, **kept)
+        return answer.logits[:, -keep:], answer.past_key_values

@@ -1,0 +1,123 @@
+"""The contract that everything which predicts the next token keeps."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from offscript.corpora.vocabularies import Vocabulary
+from offscript.errors import OffscriptError
+
+SCORE_BUDGET = 1 << 24
+"""How many log-probabilities one scored chunk may hold: 64 MB in single precision."""
+
+
+class State(Protocol):
+    """What a model remembers of the tokens it has read, one row a sequence.
+
+    `advance` consumes a state; to go on from one point in several ways, `select` copies first.
+    """
+
+    def select(self, rows: Tensor) -> "State":
+        """A copy that holds the named rows in the given order, with repetition."""
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Next-token log-probabilities at consecutive positions; position t has read start and tokens 0 … t-1."""
+
+    positions: range
+    log_probs: Tensor  # [rows, len(positions), V]
+
+
+class LanguageModel(ABC):
+    """Next-token distributions, step by step or for whole sequences.
+
+    The first token that `advance` reads is `vocabulary.start`; what it answers then is the distribution at
+    position 0.
+    """
+
+    vocabulary: Vocabulary
+    name: str = "unnamed"
+
+    @property
+    @abstractmethod
+    def device(self) -> torch.device:
+        """Where tokens are read and distributions are answered."""
+
+    @property
+    @abstractmethod
+    def weight_hash(self) -> str:
+        """A hash of everything that decides the model's answers, for recipes."""
+
+    @abstractmethod
+    def begin(self, rows: int) -> State:
+        """The state of `rows` sequences of which nothing is read yet."""
+
+    @abstractmethod
+    def advance(self, state: State, tokens: Tensor) -> tuple[Tensor, State]:
+        """Read one token a row, [rows]; answer the next log-probabilities [rows, V] and the new state."""
+
+    @abstractmethod
+    def score(self, tokens: Tensor, positions: range | None = None) -> Iterator[Scored]:
+        """Log-probabilities at the positions (all by default) of [rows, time] tokens, in chunks of bounded size.
+
+        Models of one vocabulary cut the same tokens into the same chunks.
+        """
+
+    def read(self, state: State, tokens: Tensor) -> tuple[Tensor, State]:
+        """Read several tokens a row, [rows, time > 0]; answer the log-probabilities after the last."""
+        for column in tokens.unbind(dim=1):
+            log_probs, state = self.advance(state, column)
+        return log_probs, state
+
+    def start(self, rows: int, prefix: Tensor | None = None) -> tuple[Tensor, State]:
+        """Read the start token and, if given, a prefix [rows, time]; answer as `advance` does."""
+        opening = torch.full((rows, 1), self.vocabulary.start, dtype=torch.long, device=self.device)
+        if prefix is not None:
+            opening = torch.cat([opening, prefix.to(self.device)], dim=1)
+        return self.read(self.begin(rows), opening)
+
+    def log_likelihoods(self, tokens: Tensor) -> Tensor:
+        """Log-probability of every token of [rows, time] given those before it."""
+        columns = []
+        for scored in self.score(tokens):
+            chosen = tokens[:, scored.positions.start : scored.positions.stop].to(scored.log_probs.device)
+            columns.append(scored.log_probs.gather(-1, chosen.unsqueeze(-1)).squeeze(-1))
+        return torch.cat(columns, dim=1)
+
+
+def chunks_of(positions: range, rows: int, width: int) -> Iterator[range]:
+    """Cut positions so that rows x positions x width stays within `SCORE_BUDGET` (one position at the least)."""
+    step = max(1, SCORE_BUDGET // max(1, rows * width))
+    for first in range(positions.start, positions.stop, step):
+        yield range(first, min(first + step, positions.stop))
+
+
+def checked_positions(tokens: Tensor, positions: range | None) -> range:
+    """The positions asked for, all by default; refused where they leave the tokens."""
+    time = tokens.shape[1]
+    asked = range(time) if positions is None else positions
+    if asked.step != 1 or asked.start < 0 or asked.stop > time:
+        raise OffscriptError(f"positions {asked} of sequences with {time} tokens", next="ask for a range inside them")
+    return asked
+
+
+def preceded_by_start(tokens: Tensor, start: int) -> Tensor:
+    """What is read to predict the tokens: start, then all but the last."""
+    opening = torch.full_like(tokens[:, :1], start)
+    return torch.cat([opening, tokens[:, :-1]], dim=1)
+
+
+def require_same_vocabulary(model: LanguageModel, other: LanguageModel) -> None:
+    """Two models can be compared token by token only when their ids mean the same symbols."""
+    if model.vocabulary.fingerprint != other.vocabulary.fingerprint:
+        raise OffscriptError(
+            f"{model.name} and {other.name} have different vocabularies "
+            f"({model.vocabulary.size} and {other.vocabulary.size} symbols)",
+            why="their next-token distributions cannot be compared",
+            next="take an oracle with the model's own vocabulary",
+        )

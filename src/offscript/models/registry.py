@@ -1,0 +1,72 @@
+"""Model strings: `offscript/news`, a folder, a tabular file, a `.gguf` file, `hf/gpt2@main,dtype=float32`."""
+
+from pathlib import Path
+
+from offscript._specification import Specification, nearest, parse_specification
+from offscript.errors import OffscriptError
+from offscript.models.hub import HubLanguageModel
+from offscript.models.language_model import LanguageModel
+from offscript.models.storage import CARD, load, read_card, refuse_pickle
+from offscript.models.tabular import Tabular
+
+SHIPPED, HUB = "offscript/", "hf/"
+_ASSETS = Path(__file__).parent.parent / "assets"
+_HUB_SETTINGS = ("dtype",)
+_PICKLES = {".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt"}
+
+
+def shipped_models() -> dict[str, dict[str, object]]:
+    """The cards of the models that come with the package, by their full name."""
+    return {SHIPPED + card.parent.name: read_card(card.parent) for card in sorted(_ASSETS.glob(f"*/{CARD}"))}
+
+
+def load_model(text: str, *, device: str = "cpu") -> LanguageModel:
+    """The model a string names: a bare name is a shipped one, else a path, else a Hub id."""
+    named = parse_specification(text)
+    if named.name.startswith(SHIPPED):
+        return _shipped(named, device)
+    if named.name.startswith(HUB):
+        return _from_hub(named.name.removeprefix(HUB), named, device)
+    if (_ASSETS / named.name / CARD).is_file():
+        return _shipped(Specification(SHIPPED + named.name, named.settings), device)
+    path = Path(named.name)
+    if path.exists():
+        return _from_path(path, named, device)
+    if path.suffix or path.is_absolute() or named.name.startswith("."):
+        raise OffscriptError(f"there is no file or folder {named.name}", next="check the path")
+    return _from_hub(named.name, named, device)
+
+
+def _shipped(named: Specification, device: str) -> LanguageModel:
+    _refuse_settings(named, ())
+    folder = _ASSETS / named.name.removeprefix(SHIPPED)
+    known = shipped_models()
+    if named.name not in known:
+        raise OffscriptError(f"no shipped model is called {named.name!r}", next=nearest(named.name, known))
+    return load(folder, device=device, name=named.name)
+
+
+def _from_path(path: Path, named: Specification, device: str) -> LanguageModel:
+    if path.suffix in _PICKLES:
+        raise refuse_pickle(path)
+    if path.suffix == ".json":
+        _refuse_settings(named, ())
+        return Tabular.load(path)
+    if path.suffix == ".gguf" or (path / "config.json").is_file():
+        return _from_hub(str(path), named, device)
+    _refuse_settings(named, ())
+    return load(path, device=device)
+
+
+def _from_hub(name: str, named: Specification, device: str) -> LanguageModel:
+    _refuse_settings(named, _HUB_SETTINGS)
+    source, _, revision = (name, "", "") if Path(name).exists() else name.partition("@")
+    dtype = str(named.settings.get("dtype", "float32"))
+    return HubLanguageModel.load(source, revision=revision or None, dtype=dtype, device=device)
+
+
+def _refuse_settings(named: Specification, known: tuple[str, ...]) -> None:
+    for key in named.settings:
+        if key not in known:
+            hint = nearest(key, known) if known else "leave it out"
+            raise OffscriptError(f"{named.name} takes no setting {key!r}", next=hint)

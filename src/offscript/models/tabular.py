@@ -1,0 +1,135 @@
+"""A model written down: the next-token distribution after every history of a short sequence."""
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from offscript.corpora.vocabularies import Vocabulary, WordVocabulary
+from offscript.errors import OffscriptError
+from offscript.models.language_model import (
+    LanguageModel,
+    Scored,
+    State,
+    checked_positions,
+    chunks_of,
+    preceded_by_start,
+)
+
+_MISSING = -1
+_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True)
+class _Place(State):
+    """The table row that answers after what was read; `None` before the start token."""
+
+    rows: int
+    nodes: Tensor | None  # [rows]
+
+    def select(self, rows: Tensor) -> "_Place":
+        return _Place(len(rows), None if self.nodes is None else self.nodes[rows])
+
+
+class Tabular(LanguageModel):
+    """An explicit distribution over sequences of at most `length` tokens, in double precision."""
+
+    def __init__(
+        self, vocabulary: Vocabulary, length: int, following: Mapping[tuple[int, ...], Sequence[float]], name: str = "tabular"
+    ) -> None:
+        self.vocabulary, self.length, self.name = vocabulary, length, name
+        if length < 1:
+            raise OffscriptError(f"a tabular model of length {length}", next="give a length of 1 or more")
+        if () not in following:
+            raise OffscriptError(f"{name} has no distribution for the empty history", next='add the key ""')
+        nodes = {history: index for index, history in enumerate(following)}
+        self._log_probs = torch.tensor(
+            [_checked(distribution, history, vocabulary) for history, distribution in following.items()], dtype=torch.float64
+        ).log()  # [nodes, V]
+        self._children = torch.full(self._log_probs.shape, _MISSING)
+        self._histories = list(following)
+        for history, index in nodes.items():
+            if history:
+                self._link(nodes, history, index)
+
+    @classmethod
+    def from_json(cls, described: Mapping[str, Any], name: str = "tabular") -> "Tabular":
+        """Read `{"vocabulary": […], "length": L, "next": {"A B": […]}}`; `end` may name the closing symbol."""
+        for key, kind in (("vocabulary", list), ("length", int), ("next", dict)):
+            if not isinstance(described.get(key), kind):
+                raise OffscriptError(f"{name}: {key!r} is missing or not a {kind.__name__}", next="see the tabular layout in the docs")
+        vocabulary = WordVocabulary(described["vocabulary"], end=described.get("end"), unknown=None)
+        following = {tuple(vocabulary.encode(history)): row for history, row in described["next"].items()}
+        return cls(vocabulary, described["length"], following, name)
+
+    @classmethod
+    def load(cls, path: Path) -> "Tabular":
+        """From a JSON file."""
+        try:
+            described = json.loads(path.read_text(encoding="utf-8"))
+        except (json.JSONDecodeError, UnicodeDecodeError) as fault:
+            raise OffscriptError(f"{path} is not a tabular model", why=str(fault)) from fault
+        if not isinstance(described, dict) or described.get("kind") != "tabular":
+            raise OffscriptError(f"{path} is not a tabular model", why='it has no "kind": "tabular"')
+        return cls.from_json(described, name=path.stem)
+
+    @property
+    def device(self) -> torch.device:
+        return torch.device("cpu")
+
+    @property
+    def weight_hash(self) -> str:
+        content = json.dumps([self._histories, self._log_probs.tolist(), self.length])
+        return hashlib.sha256(content.encode()).hexdigest()
+
+    def begin(self, rows: int) -> _Place:
+        return _Place(rows, None)
+
+    def advance(self, state: State, tokens: Tensor) -> tuple[Tensor, _Place]:
+        assert isinstance(state, _Place)
+        nodes = torch.zeros_like(tokens) if state.nodes is None else self._children[state.nodes, tokens]
+        self._require_known(nodes, state.nodes, tokens)
+        return self._log_probs[nodes], _Place(state.rows, nodes)
+
+    def score(self, tokens: Tensor, positions: range | None = None) -> Iterator[Scored]:
+        asked = checked_positions(tokens, positions)
+        state, visited = self.begin(len(tokens)), []
+        for column in preceded_by_start(tokens, self.vocabulary.start)[:, : asked.stop].unbind(dim=1):
+            _, state = self.advance(state, column)
+            visited.append(state.nodes)
+        for chunk in chunks_of(asked, len(tokens), self.vocabulary.size):
+            nodes = torch.stack([visited[position] for position in chunk if visited[position] is not None], dim=1)
+            yield Scored(chunk, self._log_probs[nodes])
+
+    def _link(self, nodes: Mapping[tuple[int, ...], int], history: tuple[int, ...], index: int) -> None:
+        if history[:-1] not in nodes:
+            known = self.vocabulary.decode(history[:-1])
+            raise OffscriptError(f"{self.name} has a distribution after {self.vocabulary.decode(history)!r} but none after {known!r}")
+        self._children[nodes[history[:-1]], history[-1]] = index
+
+    def _require_known(self, nodes: Tensor, before: Tensor | None, tokens: Tensor) -> None:
+        lost = (nodes == _MISSING).nonzero()
+        if before is not None and len(lost):
+            row = int(lost[0])
+            history = (*self._histories[int(before[row])], int(tokens[row]))
+            raise OffscriptError(
+                f"{self.name} has no distribution after {self.vocabulary.decode(history)!r}",
+                next=f"add that history to the table, or ask for sequences of at most {self.length} tokens",
+            )
+
+
+def _checked(distribution: Sequence[float], history: tuple[int, ...], vocabulary: Vocabulary) -> list[float]:
+    shown = vocabulary.decode(history)
+    values = [float(value) for value in distribution]
+    if len(values) != vocabulary.size:
+        raise OffscriptError(f"{len(values)} probabilities after {shown!r} for {vocabulary.size} symbols")
+    if any(not math.isfinite(value) or value < 0 for value in values) or abs(sum(values) - 1) > _TOLERANCE:
+        raise OffscriptError(f"the probabilities after {shown!r} are not a distribution", why=f"they sum to {sum(values):.6g}")
+    total = sum(values)
+    return [value / total for value in values]

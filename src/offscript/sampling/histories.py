@@ -1,0 +1,66 @@
+"""Histories to put before a model: its own, the data's, and ones that are wrong on purpose."""
+
+import torch
+from torch import Tensor
+
+from offscript.errors import OffscriptError
+from offscript.models.language_model import LanguageModel
+from offscript.sampling.generation import Progress, generate
+from offscript.sampling.randomness import Draws, Seed
+
+_WHERE, _WHAT = 1, 2
+"""Streams of the random numbers that decide where a token is replaced, and by what."""
+
+
+def model_histories(
+    model: LanguageModel, rows: int, length: int, *, seed: Seed, batch_size: int = 512, progress: Progress | None = None
+) -> Tensor:
+    """Ancestral samples of exactly `length` tokens; end tokens are ordinary tokens here."""
+    drawn = generate(
+        model, rows, length, seed=seed, stop_at_end=False, batch_size=batch_size, progress=progress
+    )
+    return drawn.tokens
+
+
+def data_histories(tokens: Tensor, rows: int, length: int, *, seed: Seed) -> Tensor:
+    """The first `length` tokens of `rows` different sequences, chosen at random from [n, time]."""
+    if len(tokens) < rows or tokens.shape[1] < length:
+        raise OffscriptError(
+            f"{len(tokens)} data sequences of {tokens.shape[1]} tokens are too few or too short",
+            why=f"{rows} of {length} tokens are asked for",
+            next="give more data or ask for less",
+        )
+    keys = Draws(seed).uniform(0, 0, len(tokens)).squeeze(1)
+    return tokens[keys.argsort()[:rows], :length].clone()
+
+
+def shuffled_histories(histories: Tensor, *, seed: Seed) -> Tensor:
+    """The same tokens in random order, each row shuffled by itself."""
+    keys = Draws(seed).uniform(0, 0, *histories.shape)
+    return histories.gather(1, keys.argsort(dim=1).to(histories.device))
+
+
+def random_histories(size: int, rows: int, length: int, *, seed: Seed) -> Tensor:
+    """Tokens drawn uniformly from a vocabulary of `size`."""
+    return (Draws(seed).uniform(0, 0, rows, length) * size).long()
+
+
+def corrupted_histories(histories: Tensor, rate: float, size: int, *, seed: Seed) -> Tensor:
+    """Each token replaced, with probability `rate`, by one drawn uniformly from the vocabulary (Figure 3)."""
+    if not 0 <= rate <= 1:
+        raise OffscriptError(f"a corruption rate of {rate}", next="give one between 0 and 1")
+    draws = Draws(seed)
+    replaced = draws.uniform(0, 0, *histories.shape, stream=_WHERE).to(histories.device) < rate
+    noise = (draws.uniform(0, 0, *histories.shape, stream=_WHAT) * size).long().to(histories.device)
+    return torch.where(replaced, noise, histories)
+
+
+def unrelated_histories(histories: Tensor, *, seed: Seed) -> Tensor:
+    """Every row gets the history of another row: right in itself, wrong for what follows."""
+    rows = len(histories)
+    if rows < 2:
+        raise OffscriptError(f"{rows} histories cannot be exchanged", next="give two or more")
+    order = Draws(seed).uniform(0, 0, rows).squeeze(1).argsort()
+    exchanged = torch.empty_like(order)
+    exchanged[order] = order.roll(1)
+    return histories[exchanged.to(histories.device)]

@@ -1,0 +1,60 @@
+"""Random numbers that belong to a row and a step, so that no figure depends on the batch size."""
+
+from typing import Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+_BLOCK = 4
+"""Philox makes four 64-bit numbers for each value of its counter."""
+
+Seed = int | tuple[int, ...]
+
+
+class RowDraws(Protocol):
+    """Uniform numbers for consecutive rows at one step."""
+
+    def uniform(self, step: int, first_row: int, rows: int, width: int = 1, stream: int = 0) -> Tensor:
+        """[rows, width] numbers in [0, 1), double precision."""
+
+
+class Draws:
+    """Uniform numbers addressed by (seed, stream, step, row): a counter-based generator, nothing is consumed.
+
+    Two models that draw with the same seed use common random numbers.
+    """
+
+    def __init__(self, seed: Seed) -> None:
+        self.seed = seed
+        entropy = seed if isinstance(seed, int) else list(seed)
+        self._key = np.random.SeedSequence(entropy).generate_state(2, np.uint64)
+
+    def uniform(self, step: int, first_row: int, rows: int, width: int = 1, stream: int = 0) -> Tensor:
+        """[rows, width] numbers of rows `first_row` … at a step; streams are independent of each other."""
+        key = self._key + np.array([step, stream], dtype=np.uint64)
+        bits = np.random.Philox(key=key)
+        first = first_row * width
+        bits.advance(first // _BLOCK)
+        skipped = first % _BLOCK
+        numbers = np.random.Generator(bits).random(skipped + rows * width)[skipped:]
+        return torch.from_numpy(numbers).view(rows, width)
+
+    def of_rows(self, rows: Tensor) -> "SelectedDraws":
+        """The same numbers seen from a subset: local row i stands for `rows[i]` (ascending)."""
+        return SelectedDraws(self, rows)
+
+
+class SelectedDraws:
+    """The draws of chosen rows, numbered from 0."""
+
+    def __init__(self, draws: Draws, rows: Tensor) -> None:
+        self._draws, self._rows = draws, rows.cpu()
+
+    def uniform(self, step: int, first_row: int, rows: int, width: int = 1, stream: int = 0) -> Tensor:
+        """[rows, width] numbers of the chosen rows `first_row` …"""
+        chosen = self._rows[first_row : first_row + rows]
+        if not len(chosen):
+            return torch.empty(0, width, dtype=torch.float64)
+        lowest, highest = int(chosen[0]), int(chosen[-1])
+        return self._draws.uniform(step, lowest, highest - lowest + 1, width, stream)[chosen - lowest]

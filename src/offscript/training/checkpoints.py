@@ -1,0 +1,74 @@
+"""A training run frozen between two steps, in one safetensors file: weights, Adam's moments, and where it stands."""
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from offscript._files import replacing
+from offscript.errors import OffscriptError
+
+
+@dataclass
+class Standing:
+    """Where a run stands: all of its state that is not a tensor."""
+
+    recipe: str
+    step: int = 0
+    best: float | None = None
+    best_step: int = 0
+    waited: int = 0
+    reductions: int = 0
+    seconds: float = 0.0
+    validations: list[tuple[int, float]] = field(default_factory=list)
+
+
+def write_checkpoint(
+    path: Path, networks: dict[str, nn.Module], optimisers: dict[str, torch.optim.Optimizer], standing: Standing
+) -> None:
+    """Whole or not at all."""
+    tensors: dict[str, Tensor] = {}
+    for name, network in networks.items():
+        for key, tensor in network.state_dict().items():
+            tensors[f"network/{name}/{key}"] = tensor
+    for name, optimiser in optimisers.items():
+        for index, moments in optimiser.state_dict()["state"].items():
+            for key, tensor in moments.items():
+                tensors[f"optimiser/{name}/{index}/{key}"] = tensor
+    with replacing(path) as temporary:
+        packed = {key: tensor.detach().cpu().contiguous() for key, tensor in tensors.items()}
+        save_file(packed, temporary, metadata={"standing": json.dumps(asdict(standing))})
+
+
+def read_checkpoint(
+    path: Path, networks: dict[str, nn.Module], optimisers: dict[str, torch.optim.Optimizer]
+) -> Standing:
+    """Put the networks and optimisers back to where the file has them."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            standing = Standing(**json.loads(file.metadata()["standing"]))
+            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError) as fault:
+        raise OffscriptError(f"the checkpoint {path} cannot be read", why=str(fault), next="remove it to start anew") from fault
+    for name, network in networks.items():
+        network.load_state_dict(_below(tensors, f"network/{name}/"))
+    for name, optimiser in optimisers.items():
+        state: dict[int, dict[str, Tensor]] = {}
+        for key, tensor in _below(tensors, f"optimiser/{name}/").items():
+            index, moment = key.split("/")
+            state.setdefault(int(index), {})[moment] = tensor
+        optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})
+    return standing
+
+
+def read_weights(path: Path, network: nn.Module, name: str = "model") -> None:
+    """Only one network's weights of a checkpoint."""
+    read_checkpoint(path, {name: network}, {})
+
+
+def _below(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    return {key.removeprefix(prefix): tensor for key, tensor in tensors.items() if key.startswith(prefix)}
