@@ -5,7 +5,10 @@ What may not enter: models, tensors, and anything that draws from global randomn
 
 from offscript.corpora.batching import Batch, Batches, BucketedBatches, FixedBatches, PackedBatches
 from offscript.corpora.encoded import EncodedCorpus, encode_corpus
+from offscript.corpora.filters import cut_to_length, drop_rare_words, drop_repeats, exclude, keep_lengths
+from offscript.corpora.prose import separate_punctuation, split_sentences
 from offscript.corpora.readers import read_corpus, read_sentences
+from offscript.corpora.splits import Split
 from offscript.corpora.vocabularies import (
     CharacterVocabulary,
     HubVocabulary,
@@ -23,10 +26,18 @@ __all__ = [
     "FixedBatches",
     "HubVocabulary",
     "PackedBatches",
+    "Split",
     "Vocabulary",
     "WordVocabulary",
+    "cut_to_length",
+    "drop_rare_words",
+    "drop_repeats",
     "encode_corpus",
+    "exclude",
+    "keep_lengths",
     "read_corpus",
     "read_sentences",
+    "separate_punctuation",
+    "split_sentences",
     "vocabulary_from",
 ]

@@ -1,0 +1,61 @@
+"""Filters: the papers' ways to choose sentences, each from stream to stream. A token is what stands between blanks."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+
+from offscript.errors import OffscriptError
+
+
+def drop_rare_words(read: Callable[[], Iterable[str]], minimum: int) -> Iterator[str]:
+    """Drop words that occur fewer than `minimum` times, together with the sentences that hold them.
+
+    `read` begins the stream again each time: the first pass counts, the second chooses. The regret paper's filter,
+    with 100 as the minimum, before it keeps sentences of 10 to 50 words.
+    """
+    if minimum < 1:
+        raise OffscriptError(f"a minimum frequency of {minimum}", next="give 1 or more")
+    counts = Counter(word for sentence in read() for word in sentence.split())
+    frequent = {word for word, count in counts.items() if count >= minimum}
+    del counts
+    return (sentence for sentence in read() if frequent.issuperset(sentence.split()))
+
+
+def keep_lengths(sentences: Iterable[str], shortest: int = 1, longest: int | None = None) -> Iterator[str]:
+    """Keep sentences of `shortest` to `longest` tokens, both included."""
+    if shortest < 0 or (longest is not None and longest < shortest):
+        raise OffscriptError(f"a length range of {shortest} to {longest}", next="give 0 <= shortest <= longest")
+    limit = float("inf") if longest is None else longest
+    return (sentence for sentence in sentences if shortest <= len(sentence.split()) <= limit)
+
+
+def cut_to_length(sentences: Iterable[str], length: int) -> Iterator[str]:
+    """Cut to the first `length` tokens and drop sentences that do not reach it, as the exposure-bias paper does."""
+    if length < 1:
+        raise OffscriptError(f"a length of {length} tokens", next="give 1 or more")
+    tokens = (sentence.split() for sentence in sentences)
+    return (" ".join(words[:length]) for words in tokens if len(words) >= length)
+
+
+def drop_repeats(sentences: Iterable[str]) -> Iterator[str]:
+    """Keep the first of equal sentences. Remembers 16 bytes of hash for each distinct one."""
+    seen: set[bytes] = set()
+    for sentence in sentences:
+        if (digest := _digest(sentence)) not in seen:
+            seen.add(digest)
+            yield sentence
+
+
+def exclude(sentences: Iterable[str], others: Iterable[str]) -> Iterator[str]:
+    """Drop sentences that occur in `others`, case and punctuation aside. Remembers 16 bytes for each of `others`."""
+    known = {_digest(normal_form(other)) for other in others}
+    return (sentence for sentence in sentences if _digest(normal_form(sentence)) not in known)
+
+
+def normal_form(sentence: str) -> str:
+    """Letters and digits alone, case folded: what stays the same however a sentence was tokenised."""
+    return "".join(character for character in sentence.casefold() if character.isalnum())
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.blake2b(text.encode("utf-8"), digest_size=16).digest()
