@@ -40,8 +40,8 @@ PLAIN = str.maketrans(
 def split_sentences(text: str) -> list[str]:
     """Sentences of running text by rule: a line break ends one; so does `.`, `!` or `?` before a capital or a digit.
 
-    Titles (`Mr.`), initials (`J. Smith`), common abbreviations (`U.S.`) and the number of a line (`1.`) do not. Typographic quotes and dashes
-    become plain ones, runs of blanks one blank.
+    Titles (`Mr.`), initials (`J. Smith`), common abbreviations (`U.S.`) and the number of a line (`1.`) do not.
+    Typographic quotes and dashes become plain ones, runs of blanks one blank.
     """
     return [
         sentence

@@ -18,12 +18,11 @@ class Split:
     """
 
     def __init__(self, fractions: Mapping[str, float] = TRAIN_VALIDATION_TEST, *, salt: str = "") -> None:
-        if any(not 0 <= fraction <= 1 for fraction in fractions.values()) or not math.isclose(
-            sum(fractions.values()), 1
-        ):
+        shares = list(fractions.values())
+        if any(share < 0 for share in shares) or not math.isclose(sum(shares), 1):
             raise OffscriptError(f"the fractions {dict(fractions)} do not add up to 1", next="give parts of 1")
         self.fractions, self.salt = dict(fractions), salt
-        self._stops = [round(stop * 2**64) for stop in itertools.accumulate(given)]
+        self._stops = [round(stop * 2**64) for stop in itertools.accumulate(shares)]
         self._stops[-1] = 2**64
         self._key = hashlib.blake2b(salt.encode("utf-8")).digest()
 
