@@ -413,6 +413,6 @@ def _difference(
         studentised = np.nan_to_num((draws[:, 0] - value) / draws[:, 1])
         observed = abs(value / error) if value else 0.0
     lower, upper = _resampling.percentile_bounds(studentised, level)
-    interval = Interval(value - upper * error, value - lower * error, level, "bootstrap t")
+    interval = Interval(float(value - upper * error), float(value - lower * error), level, "bootstrap t")
     beyond = int((np.abs(studentised) >= observed).sum())
     return Difference(float(value), float(error), interval, (beyond + 1) / (resamples + 1))

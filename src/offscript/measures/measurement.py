@@ -1,0 +1,194 @@
+"""A figure that can be made again: its value and interval, what it was made from, and how it is written down."""
+
+import hashlib
+import json
+import math
+import platform
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib import metadata
+from typing import Any
+
+import numpy as np
+
+from offscript import __version__
+from offscript.errors import OffscriptError
+from offscript.measures._resampling import FloatArray
+from offscript.measures.intervals import Curve, Estimate, Interval
+
+INFINITIES = {"inf": math.inf, "-inf": -math.inf}
+MACHINE = "machine"  # the one part of a recipe that its hash leaves out
+
+_QUESTION = re.compile(r"[a-z][a-z0-9_-]*")
+_NAME = re.compile(r"(?!ci$|alias$|by_length\.)\S([^,\n]*\S)?(?<!_stderr)")  # these mean something else in results
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measurement:
+    """One figure under `question` and `name`, with its interval; there is none without.
+
+    `by_position` holds the figure at every length or position, from the first. `higher_is_better` is None where neither
+    is. `recipe` is what it takes to make the figure again, as JSON knows it. `per_item` [n] or [n, positions] holds the
+    values behind the figure; it stays out of JSON and of comparison.
+    """
+
+    question: str
+    name: str
+    value: float
+    standard_error: float
+    interval: Interval
+    n: int
+    seed: int | None
+    seconds: float
+    recipe: dict[str, Any]
+    by_position: Curve | None = None
+    higher_is_better: bool | None = None
+    per_item: FloatArray | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not _QUESTION.fullmatch(self.question):
+            raise OffscriptError(f"a question named {self.question!r}", next="use a-z, 0-9, _ and -")
+        if not _NAME.fullmatch(self.name):
+            raise OffscriptError(f"a measurement named {self.name!r}", why="results keep that name for other things")
+        object.__setattr__(self, "value", _number(self.value, f"{self.question}.{self.name}"))
+        object.__setattr__(self, "standard_error", _number(self.standard_error, f"the error of {self.name}"))
+        if not isinstance(self.interval, Interval):
+            raise OffscriptError(f"{self.question}.{self.name} has no interval", why="a bare figure tells too little")
+        if self.value not in self.interval and self.interval.method == "exact":
+            raise OffscriptError(f"{self.name} = {self.value} outside its exact interval")
+        object.__setattr__(self, "recipe", as_json(self.recipe))
+        if self.per_item is not None:
+            object.__setattr__(self, "per_item", np.asarray(self.per_item, dtype=np.float64))
+
+    @classmethod
+    def of(cls, estimate: Estimate, **fields: Any) -> "Measurement":
+        """From an estimate and the other fields."""
+        return cls(value=estimate.value, standard_error=estimate.standard_error, interval=estimate.interval, **fields)
+
+    @classmethod
+    def exact(cls, value: float, **fields: Any) -> "Measurement":
+        """From a value found by enumeration."""
+        return cls(value=value, standard_error=0.0, interval=Interval.exact(value), **fields)
+
+    @property
+    def recipe_hash(self) -> str:
+        """The hash of its recipe."""
+        return recipe_hash(self.recipe)
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything but `per_item`, as strict JSON: infinities are the strings "inf" and "-inf"."""
+        return {
+            "question": self.question,
+            "name": self.name,
+            "value": number_to_json(self.value),
+            "standard_error": number_to_json(self.standard_error),
+            "interval": interval_to_json(self.interval),
+            "n": self.n,
+            "seed": self.seed,
+            "seconds": self.seconds,
+            "higher_is_better": self.higher_is_better,
+            "by_position": None if self.by_position is None else curve_to_json(self.by_position),
+            "recipe": self.recipe,
+        }
+
+    @classmethod
+    def from_json(cls, written: dict[str, Any]) -> "Measurement":
+        """What `to_json` wrote."""
+        fields = dict(written)
+        curve = fields.pop("by_position")
+        return cls(
+            value=number_from_json(fields.pop("value")),
+            standard_error=number_from_json(fields.pop("standard_error")),
+            interval=interval_from_json(fields.pop("interval")),
+            by_position=None if curve is None else curve_from_json(curve),
+            **fields,
+        )
+
+
+def environment() -> dict[str, Any]:
+    """The part of a recipe that the caller need not choose: versions, and the machine (which is not hashed)."""
+    versions = {"offscript": __version__, "python": platform.python_version()}
+    versions |= {package: metadata.version(package) for package in ("numpy", "torch")}
+    return {"versions": versions, MACHINE: f"{platform.system()} {platform.machine()}"}
+
+
+def recipe_hash(recipe: dict[str, Any]) -> str:
+    """A name for what a recipe makes: equal for equal recipes whatever the order of their keys.
+
+    The machine is left out: a sweep that began on one may go on on another.
+    """
+    hashed = {key: value for key, value in as_json(recipe).items() if key != MACHINE}
+    listed = json.dumps(hashed, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(listed.encode()).hexdigest()[:32]
+
+
+def as_json(value: Any) -> Any:
+    """The value as JSON reads it back: tuples as lists, numpy's numbers as Python's, infinities as strings."""
+    if isinstance(value, dict):
+        return {_key(key): as_json(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [as_json(entry) for entry in value]
+    if isinstance(value, np.generic):
+        return as_json(value.item())
+    if isinstance(value, float):
+        return number_to_json(value)
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    raise OffscriptError(f"a recipe that holds {type(value).__name__}", next="write it as text, numbers and lists")
+
+
+def number_to_json(number: float) -> float | str:
+    """A float as strict JSON has it; "inf" and "-inf" for the infinities."""
+    if math.isnan(number):
+        raise OffscriptError("NaN is no result", next="look at the values it was made from")
+    return str(number) if math.isinf(number) else float(number)
+
+
+def number_from_json(written: float | str) -> float:
+    """What `number_to_json` wrote."""
+    if isinstance(written, str):
+        if written not in INFINITIES:
+            raise OffscriptError(f"{written!r} where a number should be", next="look at the results file")
+        return INFINITIES[written]
+    return float(written)
+
+
+def interval_to_json(interval: Interval) -> dict[str, Any]:
+    """Bounds, level and method."""
+    bounds = {"lower": number_to_json(interval.lower), "upper": number_to_json(interval.upper)}
+    return {**bounds, "level": interval.level, "method": interval.method}
+
+
+def interval_from_json(written: dict[str, Any]) -> Interval:
+    """What `interval_to_json` wrote."""
+    bounds = number_from_json(written["lower"]), number_from_json(written["upper"])
+    return Interval(*bounds, level=written["level"], method=written["method"])
+
+
+def curve_to_json(curve: Curve) -> dict[str, Any]:
+    """Values and bounds as lists, level and method."""
+    lists = {name: [number_to_json(n) for n in getattr(curve, name)] for name in ("values", "lower", "upper")}
+    return {**lists, "level": curve.level, "method": curve.method}
+
+
+def curve_from_json(written: dict[str, Any]) -> Curve:
+    """What `curve_to_json` wrote."""
+    values, lower, upper = (_numbers(written[name]) for name in ("values", "lower", "upper"))
+    return Curve(values, lower, upper, written["level"], written["method"])
+
+
+def _numbers(written: Sequence[float | str]) -> tuple[float, ...]:
+    return tuple(number_from_json(number) for number in written)
+
+
+def _number(value: float | None, what: str) -> float:
+    if value is None or math.isnan(value):
+        raise OffscriptError(f"{what} is {value}", why="a figure needs a value", next="look at what it was made from")
+    return float(value)
+
+
+def _key(key: Any) -> str:
+    if not isinstance(key, str):
+        raise OffscriptError(f"a recipe with the key {key!r}", next="make every key text")
+    return key
