@@ -207,7 +207,7 @@ def _take_step(run: _Run) -> tuple[float, float, int]:
     if run.recipe.optimiser.clip is not None:
         nn.utils.clip_grad_norm_(run.model.parameters(), run.recipe.optimiser.clip)
     run.optimiser.step()
-    mean = run.fleet.total(float(loss.total)) / tokens
+    mean = run.fleet.total(float(loss.total.detach())) / tokens
     if not math.isfinite(mean):
         raise OffscriptError(f"the loss is {mean} at step {number}", next="lower the learning rate, or resume from an earlier run")
     run.standing.step += 1
