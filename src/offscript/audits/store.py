@@ -83,22 +83,30 @@ def write_results(
         for question, entries in by_question.items():
             _write_items(_samples_path(folder, question, stamp), {entry.name: entry.per_item for entry in entries})
         document = {
-            "results": {question: _harness_results(question, entries) for question, entries in by_question.items()},
-            "higher_is_better": _each(by_question, lambda entry: entry.higher_is_better),
-            "n-samples": {
-                question: dict.fromkeys(("original", "effective"), max(entry.n for entry in entries))
-                for question, entries in by_question.items()
-            },
-            "versions": dict.fromkeys(by_question, __version__),
+            **harness_document(measurements),
             "config": {"model": model, **notation.as_json(config or {})},
             "model_name": model,
             "date": moment.timestamp(),
-            "measurements": _each(by_question, _provenance),
-            "recipes": {_recipe_key(entry.recipe): entry.recipe for entry in measurements},
         }
         path = folder / f"results_{stamp}.json"
         _files.write_json(path, document)
     return path
+
+
+def harness_document(measurements: Sequence[Measurement]) -> dict[str, Any]:
+    """The measurements as `results` with an interval for each figure, and beside it all that makes them again."""
+    by_question = _by_question(measurements)
+    return {
+        "results": {question: _harness_results(question, entries) for question, entries in by_question.items()},
+        "higher_is_better": _each(by_question, lambda entry: entry.higher_is_better),
+        "n-samples": {
+            question: dict.fromkeys(("original", "effective"), max(entry.n for entry in entries))
+            for question, entries in by_question.items()
+        },
+        "versions": dict.fromkeys(by_question, __version__),
+        "measurements": _each(by_question, _provenance),
+        "recipes": {_recipe_key(entry.recipe): entry.recipe for entry in measurements},
+    }
 
 
 def read_results(path: Path, *, with_items: bool = False) -> list[Measurement]:

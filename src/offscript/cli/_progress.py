@@ -64,3 +64,26 @@ class TrainingBar:
 
     def close(self) -> None:
         self._bar.stop()
+
+
+class AuditBar:
+    """Follows an audit: which question, how much of it is done, and the time left."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._bar, self._task = progress_bar(quiet=quiet), TaskID(0)
+
+    def __enter__(self) -> "AuditBar":
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def question(self, number: int, total: int, title: str, *, stored: bool) -> None:
+        note = "at hand from an earlier run" if stored else ""
+        self._task = self._bar.add_task(f"[{number}/{total}] {title}".replace("[", r"\["), total=1, note=note)
+        if stored:
+            self._bar.update(self._task, completed=1)
+
+    def progress(self, done: int, total: int) -> None:
+        self._bar.update(self._task, completed=done, total=total)

@@ -1,0 +1,73 @@
+"""The questions an audit asks. Each is a function of the subject; what it needs decides whether it can be asked."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from offscript.audits.subject import Progress, Subject, side_by_side
+from offscript.measures.likelihood import measure_likelihood
+from offscript.measures.measurement import Measurement
+from offscript.sampling.generation import generate, texts
+
+_SHOWN = 8
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Figures, and things to show that are not figures."""
+
+    measurements: list[Measurement]
+    exhibits: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question with a name that never changes, since results are filed under it."""
+
+    name: str
+    title: str
+    ask: Callable[[Subject, Progress], Answer]
+    needs_oracle: bool = False
+    needs_gold: bool = False
+
+    @property
+    def needs_text(self) -> str:
+        """What it needs, in words."""
+        if self.needs_oracle:
+            return "an oracle"
+        return "an oracle or a corpus" if self.needs_gold else "nothing"
+
+    def missing(self, subject: Subject) -> str | None:
+        """Why this subject cannot be asked, or None."""
+        if self.needs_oracle and subject.oracle is None:
+            return "no oracle was given (--oracle MODEL)"
+        if self.needs_gold and subject.oracle is None and not subject.corpus:
+            return "neither a corpus nor an oracle was given (--corpus FILE, --oracle MODEL)"
+        return None
+
+
+def _likelihood(subject: Subject, progress: Progress) -> Answer:
+    total, done = len(subject.gold.tokens), 0
+
+    def count(rows: int) -> None:
+        nonlocal done
+        done += rows
+        progress(done, total)
+
+    return Answer(measure_likelihood(subject.model, subject.gold, batch_size=subject.batch_size, progress=count))
+
+
+def _samples(subject: Subject, progress: Progress) -> Answer:
+    columns = []
+    for place, source in enumerate(filter(None, (subject.model, subject.oracle))):
+        drawn = generate(source, _SHOWN, subject.length, seed=(subject.seed, 2), batch_size=_SHOWN)
+        columns.append((source.name, list(texts(source, drawn))))
+        progress(place + 1, 2)
+    return Answer([], [side_by_side(columns, "The same random numbers, drawn through each model")])
+
+
+QUESTIONS: tuple[Question, ...] = (
+    Question("likelihood", "How well does it predict gold text?", _likelihood, needs_gold=True),
+    Question("samples", "What does its text look like?", _samples),
+)
+"""In the order of the page."""

@@ -1,0 +1,93 @@
+"""What is audited, against what, and with how much work."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from offscript._files import sha256_of
+from offscript.corpora.readers import read_corpus
+from offscript.measures.likelihood import Texts, encode_texts
+from offscript.models.language_model import LanguageModel, require_same_vocabulary
+from offscript.sampling.generation import generate, texts
+
+Progress = Callable[[int, int], None]
+"""Told how much of a question is done, and of how much."""
+
+
+class Budget(str, Enum):
+    """How much work an audit may be: minutes on two cores, an hour or two, or the papers' own settings."""
+
+    quick = "quick"
+    standard = "standard"
+    paper = "paper"
+
+    @property
+    def samples(self) -> int:
+        """Sequences drawn from each source."""
+        return {"quick": 1_000, "standard": 20_000, "paper": 100_000}[self.value]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A model, the oracle it is held against and the real text it is held against, where there are any."""
+
+    model: LanguageModel
+    oracle: LanguageModel | None = None
+    corpus: tuple[str, ...] = ()
+    budget: Budget = Budget.quick
+    seed: int = 1
+    length: int = 50
+    batch_size: int = 256
+    limit: int | None = None
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.oracle is not None:
+            require_same_vocabulary(self.model, self.oracle)
+
+    @property
+    def samples(self) -> int:
+        """Sequences drawn from each source: the budget's, or the limit."""
+        return min(self.budget.samples, self.limit or self.budget.samples)
+
+    @cached_property
+    def gold(self) -> Texts:
+        """Text to predict: the corpus, or where there is none, sequences drawn from the oracle."""
+        vocabulary = self.model.vocabulary
+        if self.corpus:
+            sentences = islice(read_corpus(list(self.corpus)), self.samples)
+            return encode_texts(sentences, vocabulary, longest=self.length, recipe={"corpus": list(self.corpus)})
+        assert self.oracle is not None
+        drawn = generate(self.oracle, self.samples, self.length, seed=(self.seed, 1), batch_size=self.batch_size)
+        rows = [row[:size] for row, size in zip(drawn.tokens.tolist(), drawn.lengths.tolist(), strict=True)]
+        lengths = [len(text) + 1 for text in texts(self.oracle, drawn)]
+        return Texts(rows, lengths, {"drawn from": self.oracle.name, "seed": self.seed, "length": self.length})
+
+    @cached_property
+    def recipe(self) -> dict[str, Any]:
+        """What decides the answers, question and environment aside."""
+        oracle = None if self.oracle is None else {"name": self.oracle.name, "weights": self.oracle.weight_hash}
+        return {
+            "model": {"name": self.model.name, "weights": self.model.weight_hash},
+            "oracle": oracle,
+            "corpus": {source: _content_hash(source) for source in self.corpus},
+            "budget": self.budget.value,
+            "samples": self.samples,
+            "length": self.length,
+            "seed": self.seed,
+        }
+
+
+def _content_hash(source: str) -> str:
+    path = Path(source)
+    return sha256_of(path) if path.is_file() else hashlib.sha256(source.encode()).hexdigest()
+
+
+def side_by_side(columns: Sequence[tuple[str, Sequence[str]]], title: str) -> dict[str, Any]:
+    """Example texts for the page, a column a source."""
+    return {"kind": "texts", "title": title, "columns": [{"title": name, "texts": list(rows)} for name, rows in columns]}

@@ -1,0 +1,69 @@
+"""`offscript audit`: many questions, one page."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from offscript.cli._options import BatchSize, Device, Json, Limit, Out, Quiet, Seed
+
+STUDENT, ORACLE = "offscript/news-student", "offscript/news"
+
+
+def audit(
+    model: Annotated[str | None, typer.Argument(help="What to audit; without it, the shipped news student.")] = None,
+    oracle: Annotated[str | None, typer.Option(help="A model that stands for the data's true distribution.")] = None,
+    corpus: Annotated[list[str] | None, typer.Option(help="Real text: a file or hf:NAME[:CONFIG].")] = None,
+    only: Annotated[str, typer.Option(help="Questions to ask, with commas between (offscript ls measures).")] = "",
+    budget: Annotated[str, typer.Option(help="quick, standard or paper.")] = "quick",
+    length: Annotated[int, typer.Option(min=2, help="Tokens of a sequence.")] = 50,
+    out: Out = Path("audit"),
+    seed: Seed = 1,
+    device: Device = "cpu",
+    batch_size: BatchSize = 256,
+    limit: Limit = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Audit a model and write one HTML page. A run that was stopped goes on where it stood."""
+    import json
+
+    from offscript.audits.audit import plan_audit, run_audit
+    from offscript.audits.subject import Budget, Subject
+    from offscript.cli._progress import AuditBar
+    from offscript.errors import OffscriptError
+    from offscript.models import load_model
+    from offscript.report.page import write_page
+
+    if budget not in [known.value for known in Budget]:
+        raise OffscriptError(f"there is no budget {budget!r}", next="known: quick, standard, paper")
+    if model is None:
+        model, oracle = STUDENT, oracle or ORACLE
+    subject = Subject(
+        model=load_model(model, device=device),
+        oracle=None if oracle is None else load_model(oracle, device=device),
+        corpus=tuple(corpus or ()),
+        budget=Budget(budget),
+        seed=seed,
+        length=length,
+        batch_size=batch_size,
+        limit=limit,
+    )
+    plan = plan_audit(subject, [name.strip() for name in only.split(",") if name.strip()])
+    with AuditBar(quiet=quiet) as bar:
+        record = run_audit(subject, plan, out, watcher=bar)
+    page = record.results.with_name("audit.html")
+    write_page(record, page)
+    if as_json:
+        document = json.loads(record.results.read_text(encoding="utf-8"))
+        typer.echo(json.dumps({**document, "page": str(page)}, ensure_ascii=False))
+        return
+    from offscript.report.words import verdict
+
+    for answer in record.answers:
+        if answer.measurements:
+            typer.echo(f"{answer.title} {verdict(answer.name, answer.measurements)}")
+    for title, reason in record.left_out:
+        typer.echo(f"{title} Not asked: {reason}.")
+    typer.echo(f"results  {record.results}")
+    typer.echo(f"page     {page}")

@@ -1,0 +1,82 @@
+"""`offscript ls`: what there is to choose from."""
+
+from enum import Enum
+from typing import Annotated, Any
+
+import typer
+
+from offscript.cli._options import Json
+
+
+class Kind(str, Enum):
+    """What can be listed."""
+
+    models = "models"
+    samplers = "samplers"
+    measures = "measures"
+    algorithms = "algorithms"
+    recipes = "recipes"
+
+
+def ls(what: Annotated[Kind, typer.Argument(help="What to list.")], as_json: Json = False) -> None:
+    """List shipped models, samplers, measures, training algorithms or recipes."""
+    import json
+
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    rows = {
+        Kind.models: _models,
+        Kind.samplers: _samplers,
+        Kind.measures: _measures,
+        Kind.algorithms: _algorithms,
+        Kind.recipes: _recipes,
+    }[what]()
+    if as_json:
+        typer.echo(json.dumps(rows, ensure_ascii=False))
+        return
+    table = Table()
+    for column in rows[0] if rows else ["nothing here"]:
+        table.add_column(column)
+    for row in rows:
+        table.add_row(*(Text(str(value)) for value in row.values()))
+    Console().print(table)
+
+
+def _models() -> list[dict[str, Any]]:
+    from offscript.models import shipped_models
+
+    return [
+        {"name": name, "kind": card["kind"], "validation ppl": f"{card['validation']['ppl']:.2f}", "about": card.get("about", "")}
+        for name, card in shipped_models().items()
+    ]
+
+
+def _samplers() -> list[dict[str, Any]]:
+    from offscript.sampling.transforms import property_table
+
+    return property_table()
+
+
+def _measures() -> list[dict[str, Any]]:
+    from offscript.audits.questions import QUESTIONS
+
+    return [{"question": question.name, "asks": question.title, "needs": question.needs_text} for question in QUESTIONS]
+
+
+def _algorithms() -> list[dict[str, Any]]:
+    from offscript.training import ALGORITHMS
+
+    return [{"algorithm": name, "about": (kind.__doc__ or "").splitlines()[0]} for name, kind in ALGORITHMS.items()]
+
+
+def _recipes() -> list[dict[str, Any]]:
+    from offscript.training.recipe import shipped_recipes
+
+    return [{"recipe": name, "about": _first_comment(path)} for name, path in shipped_recipes().items()]
+
+
+def _first_comment(path: Any) -> str:
+    first = path.read_text(encoding="utf-8").splitlines()[0]
+    return str(first.removeprefix("#").strip()) if first.startswith("#") else ""

@@ -1,0 +1,8 @@
+"""`offscript measure QUESTION`: one question, one model."""
+
+import typer
+
+from offscript.cli import measure_likelihood
+
+app = typer.Typer(help="Measure one thing about a model; every figure has an interval.", no_args_is_help=True)
+app.command("likelihood")(measure_likelihood.likelihood)

@@ -1,0 +1,107 @@
+"""How well a model predicts a text: nats a token, perplexity, bits a character."""
+
+import hashlib
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from offscript.corpora.vocabularies import Vocabulary
+from offscript.errors import OffscriptError
+from offscript.measures.intervals import perplexity_interval, rate_interval
+from offscript.measures.measurement import Measurement, environment
+from offscript.models.language_model import LanguageModel
+
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Sequences to be predicted, the end token included where the vocabulary has one, and how they were made."""
+
+    tokens: list[list[int]]
+    characters: list[int]
+    recipe: dict[str, Any]
+
+    @property
+    def digest(self) -> str:
+        """A hash of the ids."""
+        return hashlib.sha256(repr(self.tokens).encode()).hexdigest()[:32]
+
+
+def encode_texts(
+    sentences: Iterable[str], vocabulary: Vocabulary, *, longest: int | None = None, recipe: dict[str, Any] | None = None
+) -> Texts:
+    """Ids of every sentence, cut to `longest` tokens; a cut sentence is measured without an end."""
+    tokens, characters = [], []
+    ending = [] if vocabulary.end is None else [vocabulary.end]
+    for sentence in sentences:
+        ids = [*vocabulary.encode(sentence), *ending]
+        if longest is not None and len(ids) > longest:
+            ids = ids[:longest]
+            sentence = vocabulary.decode(ids)
+        if ids:
+            tokens.append(ids)
+            characters.append(len(sentence) + (ids[-1] == vocabulary.end))
+    if len(tokens) < 2:
+        raise OffscriptError(f"{len(tokens)} sentences to measure", why="an interval needs two", next="give more text")
+    return Texts(tokens, characters, recipe or {})
+
+
+def measure_likelihood(
+    model: LanguageModel, texts: Texts, *, batch_size: int = 64, progress: Progress | None = None
+) -> list[Measurement]:
+    """`nll` (nats a token), `ppl` and `bpc` (bits a character, an end token counting as one), over all the texts."""
+    began = time.monotonic()
+    totals = -sequence_log_likelihoods(model, texts.tokens, batch_size=batch_size, progress=progress)
+    lengths = np.array([len(row) for row in texts.tokens], dtype=np.float64)
+    characters = np.array(texts.characters, dtype=np.float64)
+    recipe = {
+        "measure": "likelihood",
+        "model": model.name,
+        "weights": model.weight_hash,
+        "data": {"hash": texts.digest, "sequences": len(texts.tokens), "tokens": int(lengths.sum()), **texts.recipe},
+        **environment(),
+    }
+    estimates = {
+        "nll": (rate_interval(totals, lengths), totals / lengths),
+        "ppl": (perplexity_interval(totals, lengths), np.exp(totals / lengths)),
+        "bpc": (rate_interval(totals / math.log(2), characters), totals / math.log(2) / characters),
+    }
+    shared = {"n": len(totals), "seed": None, "seconds": time.monotonic() - began, "recipe": recipe}
+    return [
+        Measurement.of(estimate, question="likelihood", name=name, higher_is_better=False, per_item=items, **shared)
+        for name, (estimate, items) in estimates.items()
+    ]
+
+
+def sequence_log_likelihoods(
+    model: LanguageModel, tokens: Sequence[Sequence[int]], *, batch_size: int = 64, progress: Progress | None = None
+) -> NDArray[np.float64]:
+    """Log-probability of each whole sequence, in the order given; sequences of similar length go together."""
+    answers = np.empty(len(tokens))
+    for rows in _by_length(tokens, batch_size):
+        longest = max(len(tokens[row]) for row in rows)
+        padded = torch.zeros(len(rows), longest, dtype=torch.long)
+        for place, row in enumerate(rows):
+            padded[place, : len(tokens[row])] = torch.tensor(tokens[row])
+        lengths = torch.tensor([len(tokens[row]) for row in rows])
+        found = model.log_likelihoods(padded).double().cpu()
+        found = found.masked_fill(torch.arange(longest) >= lengths.unsqueeze(1), 0.0)
+        answers[rows] = found.sum(dim=1).numpy()
+        if progress is not None:
+            progress(len(rows))
+    if np.isnan(answers).any():
+        raise OffscriptError(f"{model.name} gives NaN as a log-probability", next="look at its weights or raise its precision")
+    return answers
+
+
+def _by_length(tokens: Sequence[Sequence[int]], batch_size: int) -> Iterator[list[int]]:
+    order = sorted(range(len(tokens)), key=lambda row: len(tokens[row]))
+    for first in range(0, len(order), batch_size):
+        yield order[first : first + batch_size]

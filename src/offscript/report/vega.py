@@ -1,0 +1,34 @@
+"""The JavaScript that draws the charts, to be put into a page once."""
+
+from pathlib import Path
+
+from offscript._files import cache_folder, write_text
+
+
+def vega_script() -> str:
+    """Vega, Vega-Lite and vega-embed in one script; bundling takes seconds, so it is kept in the cache."""
+    import vl_convert
+
+    path: Path = cache_folder() / f"vega-{vl_convert.__version__}.js"
+    if not path.is_file():
+        write_text(path, vl_convert.javascript_bundle())
+    return path.read_text(encoding="utf-8")
+
+
+def save_chart(specification: dict[str, object], path: Path) -> None:
+    """One chart as a file of its own: `.svg`, `.png`, or an `.html` page that opens offline."""
+    import vl_convert
+
+    from offscript._files import replacing
+    from offscript.errors import OffscriptError
+
+    fixed = {**specification, "width": 640}
+    kinds = {
+        ".svg": lambda: vl_convert.vegalite_to_svg(fixed).encode(),
+        ".png": lambda: vl_convert.vegalite_to_png(fixed, scale=2),
+        ".html": lambda: vl_convert.vegalite_to_html(fixed, bundle=True).encode(),
+    }
+    if path.suffix not in kinds:
+        raise OffscriptError(f"cannot write a chart to {path}", next=f"end its name in {', '.join(kinds)}")
+    with replacing(path) as temporary:
+        temporary.write_bytes(kinds[path.suffix]())
