@@ -1,6 +1,5 @@
 """An audit: plan what can be asked, run what is not yet answered, store, and hand over a record for the page."""
 
-import dataclasses
 import json
 import time
 from collections.abc import Sequence
@@ -119,6 +118,16 @@ def read_record(results: Path) -> Record:
     return Record(shown["model"], config["oracle"], corpus, config, answers, left_out, shown["date"], results)
 
 
+def newest_audit(run: Path) -> Path:
+    """The results file that a path means: itself, or the newest audit at or below a folder."""
+    if run.is_file():
+        return run
+    found = sorted(run.glob("**/audit_*.json"), key=lambda path: path.name)
+    if not found:
+        raise OffscriptError(f"there is no audit in {run}", next="run offscript audit first, or name its folder")
+    return found[-1].with_name(found[-1].name.replace("audit_", "results_", 1))
+
+
 def _answer(
     question: Question, subject: Subject, store: Store, number: int, total: int, watcher: Watcher | None
 ) -> Answer:
@@ -168,13 +177,3 @@ def _store(
 def _exhibits_path(results: Path) -> Path:
     return results.with_name(results.name.replace("results_", "audit_", 1))
 
-
-def without_items(record: Record) -> Record:
-    """The record as `read_record` gives it back: the values behind the figures stay on disk."""
-    bare = [
-        dataclasses.replace(
-            answer, measurements=[dataclasses.replace(entry, per_item=None) for entry in answer.measurements]
-        )
-        for answer in record.answers
-    ]
-    return dataclasses.replace(record, answers=bare)

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from offscript import __version__
-from offscript.cli import audit, generate, ls, measure, train
+from offscript.cli import audit, generate, ls, measure, report, train
 
 app = typer.Typer(
     help="Find out where a language model goes off script: from its data, human text, fairness and the facts.",
@@ -15,6 +15,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("audit")(audit.audit)
+app.command("report")(report.report)
 app.command("train")(train.train)
 app.command("generate")(generate.generate)
 app.command("ls")(ls.ls)

@@ -2,6 +2,7 @@
 
 import hashlib
 import inspect
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,6 +58,7 @@ class HubLanguageModel(LanguageModel):
 
         if dtype not in DTYPES:
             raise OffscriptError(f"unknown dtype {dtype!r}", next=f"known: {', '.join(DTYPES)}")
+        logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
         path = Path(source)
         place: dict[str, Any] = {"pretrained_model_name_or_path": source, "revision": revision or "main"}
         safe: dict[str, Any] = {"use_safetensors": True}

@@ -1,11 +1,13 @@
 """Model strings: `offscript/news`, a folder, a tabular file, a `.gguf` file, `hf/gpt2@main,dtype=float32`."""
 
+import difflib
 from pathlib import Path
 
 from offscript._specification import Specification, nearest, parse_specification
 from offscript.errors import OffscriptError
 from offscript.models.hub import HubLanguageModel
 from offscript.models.language_model import LanguageModel
+from offscript.models.seqgan_oracle import is_seqgan_oracle, load_seqgan_oracle
 from offscript.models.storage import CARD, load, read_card, refuse_pickle
 from offscript.models.tabular import Tabular
 
@@ -34,6 +36,9 @@ def load_model(text: str, *, device: str = "cpu") -> LanguageModel:
         return _from_path(path, named, device)
     if path.suffix or path.is_absolute() or named.name.startswith("."):
         raise OffscriptError(f"there is no file or folder {named.name}", next="check the path")
+    if close := difflib.get_close_matches(named.name, shipped_models(), n=1, cutoff=0.8):
+        hint = f"did you mean {close[0]!r}? write {HUB}{named.name} for the Hub's"
+        raise OffscriptError(f"no model is called {named.name!r} here", next=hint)
     return _from_hub(named.name, named, device)
 
 
@@ -55,6 +60,8 @@ def _from_path(path: Path, named: Specification, device: str) -> LanguageModel:
     if path.suffix == ".gguf" or (path / "config.json").is_file():
         return _from_hub(str(path), named, device)
     _refuse_settings(named, ())
+    if is_seqgan_oracle(path):
+        return load_seqgan_oracle(path, device=device)
     return load(path, device=device)
 
 
