@@ -5,7 +5,14 @@ What may not enter: models, tensors, and anything that draws from global randomn
 
 from offscript.corpora.batching import Batch, Batches, BucketedBatches, FixedBatches, PackedBatches
 from offscript.corpora.encoded import EncodedCorpus, encode_corpus
-from offscript.corpora.filters import cut_to_length, drop_rare_words, drop_repeats, exclude, keep_lengths
+from offscript.corpora.filters import (
+    cut_into_pieces,
+    cut_to_length,
+    drop_rare_words,
+    drop_repeats,
+    exclude,
+    keep_lengths,
+)
 from offscript.corpora.prose import separate_punctuation, split_sentences
 from offscript.corpora.readers import read_corpus, read_sentences
 from offscript.corpora.splits import Split
@@ -29,6 +36,7 @@ __all__ = [
     "Split",
     "Vocabulary",
     "WordVocabulary",
+    "cut_into_pieces",
     "cut_to_length",
     "drop_rare_words",
     "drop_repeats",

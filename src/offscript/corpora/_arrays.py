@@ -10,6 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from offscript.errors import OffscriptError
+
 Integers = NDArray[np.integer[Any]]
 BLOCK = 1 << 16
 
@@ -57,6 +59,7 @@ class MemoryArray:
 
     def __init__(self, values: Integers) -> None:
         self._values = values
+        self._values.flags.writeable = False
 
     def between(self, start: int, stop: int) -> Integers:
         return self._values[start:stop]
@@ -72,7 +75,7 @@ class FileArray:
     """
 
     def __init__(self, path: Path, dtype: np.dtype[Any]) -> None:
-        self._dtype = dtype
+        self._path, self._dtype = path, dtype
         self._descriptor = os.open(path, os.O_RDONLY)
         weakref.finalize(self, os.close, self._descriptor)
 
@@ -86,4 +89,7 @@ class FileArray:
         return np.frombuffer(read, self._dtype).reshape(-1, 2)
 
     def _read(self, start: int, size: int) -> bytes:
-        return os.pread(self._descriptor, size, start)
+        read = os.pread(self._descriptor, size, start)
+        if len(read) < size:
+            raise OffscriptError(f"{self._path} was cut off while it was read", next="encode the corpus again")
+        return read

@@ -6,6 +6,7 @@ import lzma
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any, BinaryIO, cast
 
 from offscript.errors import OffscriptError
@@ -68,29 +69,34 @@ class Lines:
 def _opened(path: Path) -> BinaryIO:
     """A buffered stream of the file's unpacked bytes."""
     try:
-        match path.suffix:
+        match path.suffix.lower():
             case ".gz":
                 return cast(BinaryIO, io.BufferedReader(cast(Any, gzip.open(path, "rb"))))
             case ".xz":
                 return cast(BinaryIO, lzma.open(path, "rb"))
             case ".zst":
-                return cast(BinaryIO, io.BufferedReader(_ZstdStream(path)))
+                return cast(BinaryIO, io.BufferedReader(_ZstdStream(path, _zstandard(path))))
             case _:
                 return path.open("rb")
     except OSError as error:
         raise OffscriptError(f"{path} cannot be opened", why=error.strerror or str(error)) from error
 
 
+def _zstandard(path: Path) -> ModuleType:
+    try:
+        import zstandard
+    except ImportError as error:
+        raise OffscriptError(
+            f"{path} needs zstandard", why="it is not installed", next="pip install offscript[zstd]"
+        ) from error
+    module: ModuleType = zstandard
+    return module
+
+
 class _ZstdStream(io.RawIOBase):
     """Unpacked bytes of a .zst file. zstandard's own reader takes a cut-off file for a whole one; this one does not."""
 
-    def __init__(self, path: Path) -> None:
-        try:
-            import zstandard
-        except ImportError as error:
-            raise OffscriptError(
-                f"{path} needs zstandard", why="it is not installed", next="pip install offscript[zstd]"
-            ) from error
+    def __init__(self, path: Path, zstandard: ModuleType) -> None:
         self._file = path.open("rb")
         self._error = zstandard.ZstdError
         self._new_frame = zstandard.ZstdDecompressor().decompressobj

@@ -34,8 +34,7 @@ class Batches(ABC):
     """`len(batches)` batches an epoch. Every epoch has its own order, unless `shuffle` is off: then corpus order."""
 
     def __init__(self, corpus: EncodedCorpus, size: int, seed: int, shuffle: bool) -> None:
-        if size < 1:
-            raise OffscriptError(f"batches of {size} rows", next="give 1 or more")
+        _check_positive(size=size)
         self.corpus, self.size, self.seed, self.shuffle = corpus, size, seed, shuffle
 
     @abstractmethod
@@ -70,6 +69,7 @@ class FixedBatches(Batches):
 
     def __init__(self, corpus: EncodedCorpus, length: int, size: int, seed: int, *, shuffle: bool = True) -> None:
         super().__init__(corpus, size, seed, shuffle)
+        _check_positive(length=length)
         self.length = length
         self._long_enough = Selection(lengths >= length for lengths in _lengths(corpus))
         if not len(self._long_enough):
@@ -94,8 +94,11 @@ class PackedBatches(Batches):
 
     def __init__(self, corpus: EncodedCorpus, length: int, size: int, seed: int, *, shuffle: bool = True) -> None:
         super().__init__(corpus, size, seed, shuffle)
-        if not 1 <= length <= corpus.tokens:
-            raise OffscriptError(f"rows of {length} tokens from a corpus of {corpus.tokens}", next="change length")
+        _check_positive(length=length)
+        if corpus.tokens < length:
+            raise OffscriptError(
+                f"rows of {length} tokens from a corpus of {corpus.tokens}", next="choose a smaller length"
+            )
         self.length = length
         self._row_count = _count_rows(corpus, length)
         self._planned_epoch, self._starts = 0, array("q", [0])
@@ -153,6 +156,7 @@ class BucketedBatches(Batches):
         shuffle: bool = True,
     ) -> None:
         super().__init__(corpus, size, seed, shuffle)
+        _check_positive(max_length=max_length, tokens_per_batch=tokens_per_batch)
         self.max_length, self.tokens_per_batch = max_length, tokens_per_batch
         self._window_size = WINDOW_BATCHES * size
         self._windows = -(-len(corpus) // self._window_size)
@@ -185,19 +189,20 @@ class BucketedBatches(Batches):
         return Permutation(count, derived_seed(self.seed, *purpose))(np.arange(count))
 
     def _members(self, epoch: int, window: int) -> NDArray[np.int64]:
-        first = window * self._window_size
-        positions = np.arange(first, min(first + self._window_size, len(self.corpus)))
+        positions = np.arange(window * self._window_size, window * self._window_size + self._size_of(window))
         return self._order(len(self.corpus), epoch if self.tokens_per_batch is None else 0, positions)
+
+    def _size_of(self, window: int) -> int:
+        return min(self._window_size, len(self.corpus) - window * self._window_size)
 
     def _lengths(self, sentences: NDArray[np.int64]) -> NDArray[np.int64]:
         lengths = self.corpus.lengths(sentences)
         return lengths if self.max_length is None else np.minimum(lengths, self.max_length)
 
     def _count_batches(self, window: int) -> int:
-        members = self._members(0, window)
         if self.tokens_per_batch is None:
-            return -(-len(members) // self.size)
-        lengths = self._lengths(members)
+            return -(-self._size_of(window) // self.size)
+        lengths = self._lengths(self._members(0, window))
         if lengths.max() > self.tokens_per_batch:
             raise OffscriptError(
                 f"a sentence of {lengths.max()} tokens in batches of {self.tokens_per_batch}",
@@ -215,6 +220,12 @@ class BucketedBatches(Batches):
                 starts.append(position)
                 longest = length
         return starts
+
+
+def _check_positive(**given: int | None) -> None:
+    for name, value in given.items():
+        if value is not None and value < 1:
+            raise OffscriptError(f"{name} is {value}", next="give 1 or more")
 
 
 def _lengths(corpus: EncodedCorpus) -> Iterator[NDArray[np.int64]]:

@@ -99,13 +99,13 @@ def encode_corpus(
         raise OffscriptError("the vocabulary has no end token", next="encode with end=False or add one")
     if folder is None:
         return _encode_in_memory(sentences, vocabulary, end)
-    (folder / DESCRIPTION).unlink(missing_ok=True)
     with ExitStack() as stack:
         tokens = stack.enter_context(stack.enter_context(replacing(folder / TOKENS)).open("wb"))
         offsets = stack.enter_context(stack.enter_context(replacing(folder / OFFSETS)).open("wb"))
         description = _encode(
             sentences, vocabulary, end, lambda block: tokens.write(block.data), lambda block: offsets.write(block.data)
         )
+        (folder / DESCRIPTION).unlink(missing_ok=True)
     write_json(folder / DESCRIPTION, asdict(description))
     return EncodedCorpus.open(folder, vocabulary=vocabulary)
 

@@ -37,6 +37,17 @@ def cut_to_length(sentences: Iterable[str], length: int) -> Iterator[str]:
     return (" ".join(words[:length]) for words in tokens if len(words) >= length)
 
 
+def cut_into_pieces(sentences: Iterable[str], characters: int) -> Iterator[str]:
+    """Pieces of exactly so many characters, for text without lines such as text8; a shorter rest is dropped."""
+    if characters < 1:
+        raise OffscriptError(f"pieces of {characters} characters", next="give 1 or more")
+    return (
+        sentence[start : start + characters]
+        for sentence in sentences
+        for start in range(0, len(sentence) - characters + 1, characters)
+    )
+
+
 def drop_repeats(sentences: Iterable[str]) -> Iterator[str]:
     """Keep the first of equal sentences. Remembers 16 bytes of hash for each distinct one."""
     seen: set[bytes] = set()

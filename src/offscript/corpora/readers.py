@@ -168,21 +168,27 @@ class _RowFeed:
 
 
 def _from_hub(source: str, field: str) -> Iterator[str]:
+    name, config, split, *rest = (*source.removeprefix(HUB_PREFIX).split(":"), "", "")
+    if not name or any(rest):
+        raise OffscriptError(f"{source!r} names no dataset", next="write hf:NAME[:CONFIG[:SPLIT]]")
     try:
         import datasets
     except ImportError as error:
         raise OffscriptError(
             f"{source} needs datasets", why="it is not installed", next="pip install offscript[datasets]"
         ) from error
-    name, config, split, *rest = (*source.removeprefix(HUB_PREFIX).split(":"), "", "")
-    if not name or any(rest):
-        raise OffscriptError(f"{source!r} names no dataset", next="write hf:NAME[:CONFIG[:SPLIT]]")
-    try:
-        records = datasets.load_dataset(name, config or None, split=split or "train", streaming=True)
-        for number, record in enumerate(records, start=1):
-            yield _text_of(record, field, f"{source}, record {number}")
-    except (OSError, ValueError) as error:
-        raise OffscriptError(f"{source} cannot be read", why=str(error), next="check its name") from error
+
+    def texts() -> Iterator[str]:
+        try:
+            records = datasets.load_dataset(name, config or None, split=split or "train", streaming=True)
+            for number, record in enumerate(records, start=1):
+                yield _text_of(record, field, f"{source}, record {number}")
+        except (OSError, ValueError, datasets.exceptions.DatasetsError) as error:
+            raise OffscriptError(
+                f"{source} cannot be read", why=str(error), next="check its name, config and split"
+            ) from error
+
+    return texts()
 
 
 def _text_of(record: Mapping[str, Any], field: str, place: str) -> str:
