@@ -12,7 +12,6 @@ from offscript.corpora.vocabularies import Vocabulary
 from offscript.models.language_model import State
 from offscript.models.neural import NeuralLanguageModel
 
-
 _LARGEST_TABLE = 1 << 25
 _STEPS_TO_REPAY = 32
 

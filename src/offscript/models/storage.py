@@ -80,7 +80,9 @@ def read_card(folder: Path) -> dict[str, Any]:
         pickled = sorted(file.name for file in folder.glob("*") if file.suffix in _PICKLES)
         if pickled:
             raise refuse_pickle(folder / pickled[0])
-        raise OffscriptError(f"{folder} holds no model", why=f"there is no {CARD}", next="name a folder that `offscript train` wrote")
+        raise OffscriptError(
+            f"{folder} holds no model", why=f"there is no {CARD}", next="name a folder that `offscript train` wrote"
+        )
     try:
         card = json.loads(path.read_text(encoding="utf-8"))
         missing = {"kind", "settings", "sha256"} - set(card)

@@ -41,7 +41,11 @@ class Tabular(LanguageModel):
     """An explicit distribution over sequences of at most `length` tokens, in double precision."""
 
     def __init__(
-        self, vocabulary: Vocabulary, length: int, following: Mapping[tuple[int, ...], Sequence[float]], name: str = "tabular"
+        self,
+        vocabulary: Vocabulary,
+        length: int,
+        following: Mapping[tuple[int, ...], Sequence[float]],
+        name: str = "tabular",
     ) -> None:
         self.vocabulary, self.length, self.name = vocabulary, length, name
         if length < 1:
@@ -50,7 +54,8 @@ class Tabular(LanguageModel):
             raise OffscriptError(f"{name} has no distribution for the empty history", next='add the key ""')
         nodes = {history: index for index, history in enumerate(following)}
         self._log_probs = torch.tensor(
-            [_checked(distribution, history, vocabulary) for history, distribution in following.items()], dtype=torch.float64
+            [_checked(distribution, history, vocabulary) for history, distribution in following.items()],
+            dtype=torch.float64,
         ).log()  # [nodes, V]
         self._children = torch.full(self._log_probs.shape, _MISSING)
         self._histories = list(following)
@@ -63,7 +68,9 @@ class Tabular(LanguageModel):
         """Read `{"vocabulary": […], "length": L, "next": {"A B": […]}}`; `end` may name the closing symbol."""
         for key, kind in (("vocabulary", list), ("length", int), ("next", dict)):
             if not isinstance(described.get(key), kind):
-                raise OffscriptError(f"{name}: {key!r} is missing or not a {kind.__name__}", next="see the tabular layout in the docs")
+                raise OffscriptError(
+                    f"{name}: {key!r} is missing or not a {kind.__name__}", next="see the tabular layout in the docs"
+                )
         vocabulary = WordVocabulary(described["vocabulary"], end=described.get("end"), unknown=None)
         following = {tuple(vocabulary.encode(history)): row for history, row in described["next"].items()}
         return cls(vocabulary, described["length"], following, name)
@@ -110,7 +117,9 @@ class Tabular(LanguageModel):
     def _link(self, nodes: Mapping[tuple[int, ...], int], history: tuple[int, ...], index: int) -> None:
         if history[:-1] not in nodes:
             known = self.vocabulary.decode(history[:-1])
-            raise OffscriptError(f"{self.name} has a distribution after {self.vocabulary.decode(history)!r} but none after {known!r}")
+            raise OffscriptError(
+                f"{self.name} has a distribution after {self.vocabulary.decode(history)!r} but none after {known!r}"
+            )
         self._children[nodes[history[:-1]], history[-1]] = index
 
     def _require_known(self, nodes: Tensor, before: Tensor | None, tokens: Tensor) -> None:
@@ -130,6 +139,8 @@ def _checked(distribution: Sequence[float], history: tuple[int, ...], vocabulary
     if len(values) != vocabulary.size:
         raise OffscriptError(f"{len(values)} probabilities after {shown!r} for {vocabulary.size} symbols")
     if any(not math.isfinite(value) or value < 0 for value in values) or abs(sum(values) - 1) > _TOLERANCE:
-        raise OffscriptError(f"the probabilities after {shown!r} are not a distribution", why=f"they sum to {sum(values):.6g}")
+        raise OffscriptError(
+            f"the probabilities after {shown!r} are not a distribution", why=f"they sum to {sum(values):.6g}"
+        )
     total = sum(values)
     return [value / total for value in values]

@@ -133,4 +133,6 @@ def _require_sensible(model: LanguageModel, rows: int, length: int, prefixes: Te
             next="give one prefix a sequence, no longer than the sequence",
         )
     if prefixes.numel() and not 0 <= int(prefixes.min()) <= int(prefixes.max()) < model.vocabulary.size:
-        raise OffscriptError("a prefix holds a token outside the vocabulary", next="encode it with the model's vocabulary")
+        raise OffscriptError(
+            "a prefix holds a token outside the vocabulary", next="encode it with the model's vocabulary"
+        )

@@ -16,9 +16,7 @@ def model_histories(
     model: LanguageModel, rows: int, length: int, *, seed: Seed, batch_size: int = 512, progress: Progress | None = None
 ) -> Tensor:
     """Ancestral samples of exactly `length` tokens; end tokens are ordinary tokens here."""
-    drawn = generate(
-        model, rows, length, seed=seed, stop_at_end=False, batch_size=batch_size, progress=progress
-    )
+    drawn = generate(model, rows, length, seed=seed, stop_at_end=False, batch_size=batch_size, progress=progress)
     return drawn.tokens
 
 

@@ -53,7 +53,9 @@ def read_checkpoint(
             standing = Standing(**json.loads(file.metadata()["standing"]))
             tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
     except (SafetensorError, OSError) as fault:
-        raise OffscriptError(f"the checkpoint {path} cannot be read", why=str(fault), next="remove it to start anew") from fault
+        raise OffscriptError(
+            f"the checkpoint {path} cannot be read", why=str(fault), next="remove it to start anew"
+        ) from fault
     for name, network in networks.items():
         network.load_state_dict(_below(tensors, f"network/{name}/"))
     for name, optimiser in optimisers.items():

@@ -164,7 +164,9 @@ def _fresh_model(recipe: Recipe, data: TrainingData) -> NeuralLanguageModel:
     if recipe.warm_start is not None:
         begun = load_model(recipe.warm_start)
         if not isinstance(begun, NeuralLanguageModel) or begun.describe() != model.describe():
-            raise OffscriptError(f"{recipe.warm_start} has another shape than the recipe's model", next="copy its settings")
+            raise OffscriptError(
+                f"{recipe.warm_start} has another shape than the recipe's model", next="copy its settings"
+            )
         model.load_state_dict(begun.state_dict())
     return model
 
@@ -209,7 +211,9 @@ def _take_step(run: _Run) -> tuple[float, float, int]:
     run.optimiser.step()
     mean = run.fleet.total(float(loss.total.detach())) / tokens
     if not math.isfinite(mean):
-        raise OffscriptError(f"the loss is {mean} at step {number}", next="lower the learning rate, or resume from an earlier run")
+        raise OffscriptError(
+            f"the loss is {mean} at step {number}", next="lower the learning rate, or resume from an earlier run"
+        )
     run.standing.step += 1
     return mean, time.monotonic() - began, tokens
 

@@ -15,8 +15,10 @@ class TeacherForcing(Algorithm):
 
     name: ClassVar[str] = "teacher-forcing"
 
-    def loss(self, model: NeuralLanguageModel, batch: TokenBatch, step: Step) -> Loss:  # noqa: ARG002
+    def loss(self, model: NeuralLanguageModel, batch: TokenBatch, step: Step) -> Loss:
         targets = batch.tokens.masked_fill(~batch.real, _IGNORED)
         logits = model.logits(batch.tokens)
-        total = functional.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=_IGNORED, reduction="sum")
+        total = functional.cross_entropy(
+            logits.flatten(0, 1), targets.flatten(), ignore_index=_IGNORED, reduction="sum"
+        )
         return Loss(total, {})
