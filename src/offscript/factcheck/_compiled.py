@@ -1,0 +1,44 @@
+"""Loops that numba turns into machine code, kept on disk between runs and free of the interpreter's lock."""
+
+import contextlib
+import functools
+import hashlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numba  # type: ignore[import-untyped]
+
+from offscript._files import cache_folder
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def compiled(function: Function) -> Function:
+    """Compile a function of arrays and numbers on its first call; several threads may run it at once."""
+    with _machine_code_kept():
+        try:
+            return cast(Function, numba.njit(cache=True, nogil=True)(function))
+        except RuntimeError:  # numba found no folder that it may write to
+            return cast(Function, numba.njit(nogil=True)(function))
+
+
+@contextlib.contextmanager
+def _machine_code_kept() -> Iterator[None]:
+    given = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = given or str(cache_folder() / "compiled" / _sources_digest())
+    try:
+        yield
+    finally:
+        numba.config.CACHE_DIR = given
+
+
+@functools.cache
+def _sources_digest() -> str:
+    """A name for the compiled sources as they are: numba itself would miss a change in a file that others inline."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
+        source = path.read_bytes()
+        if b"@compiled" in source:
+            digest.update(source)
+    return digest.hexdigest()[:16]

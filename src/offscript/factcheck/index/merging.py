@@ -1,0 +1,144 @@
+"""Merging: adjacent segments become one, deleted documents are left out, memory stays bounded by the vocabulary."""
+
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from offscript.factcheck._compiled import compiled
+from offscript.factcheck.analysis.lexicon import ABSENT, Lexicon, LexiconBuilder
+from offscript.factcheck.index.arrays import Arrays, Shape, writing_arrays
+from offscript.factcheck.index.segment import STORED_FIELDS, Postings, Ragged, Segment
+
+
+def merge_segments(segments: Sequence[Segment], path: Path) -> None:
+    """Write one segment that holds the live documents of several, in their order."""
+    terms, term_maps = _merged_terms(segments)
+    document_frequencies, total_frequencies = _summed_frequencies(segments, term_maps, terms.size)
+    starts = np.concatenate([[0], np.cumsum(document_frequencies)])
+    small = {
+        **{f"terms.{name}": array for name, array in terms._asdict().items()},
+        **{f"ids.{name}": array for name, array in _merged_ids(segments)._asdict().items()},
+        "postings.starts": starts,
+        "total_frequencies": total_frequencies,
+        "lengths": np.concatenate([segment.lengths[segment.live] for segment in segments]),
+    }
+    ragged = {name: _live_rows(segments, name) for name in ("stored", "sentences")}
+    with writing_arrays(path, _shapes(small, int(starts[-1]), ragged)) as out:
+        for name, array in small.items():
+            out[name][:] = array
+        _merge_postings(segments, term_maps, Postings(starts, out["postings.documents"], out["postings.frequencies"]))
+        for name, pieces in ragged.items():
+            _merge_ragged(pieces, Ragged(out[f"{name}.offsets"], out[f"{name}.values"]))
+
+
+def _shapes(
+    small: Arrays, postings: int, ragged: dict[str, list[tuple[Ragged, NDArray[np.int64]]]]
+) -> dict[str, Shape]:
+    shapes: dict[str, Shape] = {name: (array.dtype, len(array)) for name, array in small.items()}
+    for name in ("postings.documents", "postings.frequencies"):
+        shapes[name] = (np.dtype(np.int32), postings)
+    for name, pieces in ragged.items():
+        values = sum(int((source.offsets[rows + 1] - source.offsets[rows]).sum()) for source, rows in pieces)
+        shapes[f"{name}.offsets"] = (np.dtype(np.int64), sum(len(rows) for _, rows in pieces) + 1)
+        shapes[f"{name}.values"] = (pieces[0][0].values.dtype, values)
+    return shapes
+
+
+def _merged_terms(segments: Sequence[Segment]) -> tuple[Lexicon, list[NDArray[np.int32]]]:
+    """One lexicon of the terms that live documents use, and for each segment its terms' numbers in it."""
+    builder = LexiconBuilder()
+    maps = []
+    for segment in segments:
+        used = segment.document_frequencies > 0
+        numbers = np.full(segment.terms.size, ABSENT, dtype=np.int32)
+        numbers[used] = builder.insert(itertools.compress(segment.terms.entries(), used))
+        maps.append(numbers)
+    return builder.finished(), maps
+
+
+def _merged_ids(segments: Sequence[Segment]) -> Lexicon:
+    builder = LexiconBuilder()
+    for segment in segments:
+        live = np.ones(segment.size, dtype=bool) if segment.deleted is None else ~segment.deleted
+        builder.insert(itertools.compress(segment.ids.entries(), live))
+    return builder.finished()
+
+
+def _summed_frequencies(
+    segments: Sequence[Segment], term_maps: Sequence[NDArray[np.int32]], terms: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    documents, totals = np.zeros(terms, dtype=np.int64), np.zeros(terms, dtype=np.int64)
+    for segment, numbers in zip(segments, term_maps, strict=True):
+        used = numbers != ABSENT
+        documents[numbers[used]] += segment.document_frequencies[used]
+        totals[numbers[used]] += segment.total_frequencies[used]
+    return documents, totals
+
+
+def _merge_postings(segments: Sequence[Segment], term_maps: Sequence[NDArray[np.int32]], out: Postings) -> None:
+    free = out.starts.copy()
+    first = 0
+    for segment, numbers in zip(segments, term_maps, strict=True):
+        renumbered = np.full(segment.size, ABSENT, dtype=np.int32)
+        renumbered[segment.live] = first + np.arange(len(segment.live))
+        _copy_postings(*segment.postings, numbers, renumbered, free, out.documents, out.frequencies)
+        first += len(segment.live)
+
+
+def _live_rows(segments: Sequence[Segment], name: str) -> list[tuple[Ragged, NDArray[np.int64]]]:
+    """The rows of a ragged array that belong to live documents, for every segment."""
+    if name == "sentences":
+        return [(segment.sentences, segment.live) for segment in segments]
+    fields = np.arange(len(STORED_FIELDS))
+    return [(segment.stored, (len(fields) * segment.live[:, None] + fields).ravel()) for segment in segments]
+
+
+def _merge_ragged(pieces: Sequence[tuple[Ragged, NDArray[np.int64]]], out: Ragged) -> None:
+    out.offsets[0] = row = 0
+    for source, rows in pieces:
+        _copy_rows(*source, rows, *out, row)
+        row += len(rows)
+
+
+@compiled
+def _copy_postings(
+    starts: NDArray[np.int64],
+    documents: NDArray[np.int32],
+    frequencies: NDArray[np.int32],
+    numbers: NDArray[np.int32],
+    renumbered: NDArray[np.int32],
+    free: NDArray[np.int64],
+    out_documents: NDArray[np.int32],
+    out_frequencies: NDArray[np.int32],
+) -> None:
+    for term in range(len(numbers)):
+        if numbers[term] == ABSENT:
+            continue
+        slot = free[numbers[term]]
+        for posting in range(starts[term], starts[term + 1]):
+            document = renumbered[documents[posting]]
+            if document != ABSENT:
+                out_documents[slot] = document
+                out_frequencies[slot] = frequencies[posting]
+                slot += 1
+        free[numbers[term]] = slot
+
+
+@compiled
+def _copy_rows(
+    offsets: NDArray[np.int64],
+    values: NDArray[np.generic],
+    rows: NDArray[np.int64],
+    out_offsets: NDArray[np.int64],
+    out_values: NDArray[np.generic],
+    first: int,
+) -> None:
+    """Append the given rows to the first rows of `out`."""
+    for index in range(len(rows)):
+        start, end = offsets[rows[index]], offsets[rows[index] + 1]
+        free = out_offsets[first + index]
+        out_values[free : free + end - start] = values[start:end]
+        out_offsets[first + index + 1] = free + end - start

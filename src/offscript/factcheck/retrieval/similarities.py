@@ -1,0 +1,231 @@
+"""Similarities: what a term's occurrences in a document are worth, as Lucene 8 computes it (BE as Lucene 7 did).
+
+tf is the term's frequency in the document, dl the document's length; a `Term` holds the collection's side: N documents
+of T tokens, df documents with the term, F occurrences of it. lg is the logarithm to base 2. A query's score for a
+document is the sum over its terms.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+lg = np.log2
+
+
+@dataclass(frozen=True)
+class Term:
+    """A term's standing in the collection."""
+
+    documents: int
+    tokens: int
+    document_frequency: int
+    total_frequency: int
+
+    @property
+    def average_length(self) -> np.float32:
+        """Tokens a document."""
+        return np.float32(self.tokens / self.documents)
+
+
+class Similarity(Protocol):
+    """A retrieval model."""
+
+    def score(self, tf: Floats, dl: Floats, term: Term) -> Floats:
+        """What a term is worth in documents of length `dl` that hold it `tf` times."""
+
+
+class Normalization(Protocol):
+    """Term frequency made comparable between documents of different lengths."""
+
+    def normalize(self, tf: Floats, dl: Floats, term: Term) -> Floats:
+        """The normalised frequency, tfn."""
+
+
+@dataclass(frozen=True)
+class H1:
+    """tf · c · avg / dl: a uniform density of the term."""
+
+    c: float = 1.0
+
+    def normalize(self, tf: Floats, dl: Floats, term: Term) -> Floats:
+        return tf * self.c * (float(term.average_length) / dl)
+
+
+@dataclass(frozen=True)
+class H2:
+    """tf · lg(1 + c · avg / dl): a density that falls with length."""
+
+    c: float = 1.0
+
+    def normalize(self, tf: Floats, dl: Floats, term: Term) -> Floats:
+        return tf * lg(1 + self.c * float(term.average_length) / dl)
+
+
+@dataclass(frozen=True)
+class H3:
+    """μ · (tf + μ · (F + 1) / (T + 1)) / (dl + μ): a Dirichlet prior."""
+
+    mu: float = 800.0
+
+    def normalize(self, tf: Floats, dl: Floats, term: Term) -> Floats:
+        prior = np.float32((term.total_frequency + 1) / (term.tokens + 1))
+        return (tf + self.mu * float(prior)) / (dl + self.mu) * self.mu
+
+
+@dataclass(frozen=True)
+class Z:
+    """tf · (avg / dl)^z: a Zipfian relation."""
+
+    z: float = 0.30
+
+    def normalize(self, tf: Floats, dl: Floats, term: Term) -> Floats:
+        return tf * (float(term.average_length) / dl) ** float(np.float32(self.z))
+
+
+@dataclass(frozen=True)
+class BM25:
+    """idf · tf / (tf + k1 · (1 − b + b · dl / avg)) in single precision (Robertson et al., 1994)."""
+
+    k1: float = 1.2
+    b: float = 0.75
+
+    def score(self, tf: Floats, dl: Floats, term: Term) -> Floats:
+        df = term.document_frequency
+        idf = np.float32(np.log(1 + (term.documents - df + 0.5) / (df + 0.5)))
+        k1, b = np.float32(self.k1), np.float32(self.b)
+        inverse = 1 / (k1 * ((1 - b) + b * dl.astype(np.float32) / term.average_length))
+        return (idf - idf / (1 + tf.astype(np.float32) * inverse)).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Classic:
+    """√tf · (ln((N + 1) / (df + 1)) + 1) / √dl: Lucene's tf·idf."""
+
+    def score(self, tf: Floats, dl: Floats, term: Term) -> Floats:
+        idf = np.log((term.documents + 1) / (term.document_frequency + 1)) + 1
+        return np.sqrt(tf) * idf / np.sqrt(dl)
+
+
+@dataclass(frozen=True)
+class DFI:
+    """Divergence from independence (Kocabaş et al., 2014): lg(1 + m) of how far tf exceeds the expected frequency."""
+
+    measure: Literal["standardized", "saturated", "chisquared"] = "standardized"
+
+    def score(self, tf: Floats, dl: Floats, term: Term) -> Floats:
+        expected = (term.total_frequency + 1) * dl / (term.tokens + 1)
+        excess = np.maximum(tf - expected, 0.0)
+        match self.measure:
+            case "standardized":
+                measured = excess / np.sqrt(expected)
+            case "saturated":
+                measured = excess / expected
+            case "chisquared":
+                measured = excess**2 / expected
+        return lg(1 + measured)
+
+
+@dataclass(frozen=True)
+class DFR:
+    """Divergence from randomness (Amati and Van Rijsbergen, 2002): basic model × after-effect on normalised tf."""
+
+    basic: Literal["be", "g", "if", "in", "ine"] = "be"
+    after_effect: Literal["b", "l"] = "b"
+    normalization: Normalization = field(default_factory=Z)
+
+    def score(self, tf: Floats, dl: Floats, term: Term) -> Floats:
+        tfn = self.normalization.normalize(tf, dl, term)
+        risk = (term.total_frequency + 2) / (term.document_frequency + 1) if self.after_effect == "b" else 1.0
+        match self.basic:
+            case "be":
+                return risk * _bose_einstein(tfn, term) / (tfn + 1)
+            case "g":
+                return risk * _geometric(tfn, term)
+            case _:
+                return risk * _inverse_frequency(self.basic, term) * (1 - 1 / (1 + tfn))
+
+
+def _bose_einstein(tfn: Floats, term: Term) -> Floats:
+    """Limiting form of the Bose–Einstein model."""
+    frequency = term.total_frequency + 1 + tfn
+    documents = frequency + term.documents
+
+    def stirling(n: Floats, m: Floats) -> Floats:
+        return (m + 0.5) * lg(n / m) + (n - m) * lg(n)
+
+    return (
+        -lg((documents - 1) * np.e)
+        + stirling(documents + frequency - 1, documents + frequency - tfn - 2)
+        - stirling(frequency, frequency - tfn)
+    )
+
+
+def _geometric(tfn: Floats, term: Term) -> Floats:
+    """Geometric approximation of Bose–Einstein, already times tfn / (1 + tfn)."""
+    rate = (term.total_frequency + 1) / (term.documents + term.total_frequency + 1)
+    once, always = lg(1 + rate), lg((1 + rate) / rate)
+    return always - (always - once) / (1 + tfn)
+
+
+def _inverse_frequency(basic: str, term: Term) -> float:
+    """Information of a term by its frequency (if), document frequency (in) or expected document frequency (ine)."""
+    documents, frequency = term.documents, term.total_frequency
+    match basic:
+        case "if":
+            return float(lg(1 + (documents + 1) / (frequency + 0.5)))
+        case "in":
+            return float(lg((documents + 1) / (term.document_frequency + 0.5)))
+        case _:
+            expected = documents * (1 - ((documents - 1) / documents) ** frequency)
+            return float(lg((documents + 1) / (expected + 0.5)))
+
+
+@dataclass(frozen=True)
+class InformationBased:
+    """Information-based models (Clinchant and Gaussier, 2010): log-logistic or smoothed power law of normalised tf."""
+
+    distribution: Literal["ll", "spl"] = "ll"
+    mean: Literal["df", "ttf"] = "ttf"
+    normalization: Normalization = field(default_factory=H3)
+
+    def score(self, tf: Floats, dl: Floats, term: Term) -> Floats:
+        tfn = self.normalization.normalize(tf, dl, term)
+        rate = self._rate(term)
+        if self.distribution == "ll":
+            return np.log((tfn + rate) / rate)
+        return -np.log((rate ** (tfn / (tfn + 1)) - rate) / (1 - rate))
+
+    def _rate(self, term: Term) -> float:
+        """λ, moved off 1, where both distributions break down."""
+        count = term.total_frequency if self.mean == "ttf" else term.document_frequency
+        rate = np.float32((count + 1) / (term.documents + 1))
+        return float(np.nextafter(rate, np.float32(0)) if rate == 1 else rate)
+
+
+@dataclass(frozen=True)
+class Dirichlet:
+    """Language model with a Dirichlet prior (Zhai and Lafferty, 2001): ln(1 + tf / (μp)) + ln(μ / (dl + μ)), or 0."""
+
+    mu: float = 2000.0
+
+    def score(self, tf: Floats, dl: Floats, term: Term) -> Floats:
+        score = np.log(1 + tf / (self.mu * _probability(term))) + np.log(self.mu / (dl + self.mu))
+        return np.maximum(score, 0.0)
+
+
+@dataclass(frozen=True)
+class JelinekMercer:
+    """Language model mixed with the collection's (Zhai and Lafferty, 2001): ln(1 + ((1 − λ) tf / dl) / (λp))."""
+
+    weight: float = 0.1
+
+    def score(self, tf: Floats, dl: Floats, term: Term) -> Floats:
+        return np.log(1 + ((1 - self.weight) * tf / dl) / (self.weight * _probability(term)))
+
+
+def _probability(term: Term) -> float:
+    """The collection's smoothed probability of the term, p."""
+    return (term.total_frequency + 1) / (term.tokens + 1)
