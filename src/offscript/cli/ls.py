@@ -54,9 +54,12 @@ def _models() -> list[dict[str, Any]]:
 
 
 def _samplers() -> list[dict[str, Any]]:
-    from offscript.sampling.transforms import property_table
+    from offscript.sampling.transforms.properties import PROPERTIES, property_table
 
-    return property_table()
+    return [
+        {"sampler": report.transform, **{name: "yes" if report.satisfies(name) else "no" for name in PROPERTIES}}
+        for report in property_table()
+    ]
 
 
 def _measures() -> list[dict[str, Any]]:

@@ -1,0 +1,99 @@
+"""An audit's shape: plan, run, store, page; what is missing is said, what is stored is not run again."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from offscript.audits import audit as auditing
+from offscript.audits.audit import newest_audit, plan_audit, read_record, run_audit
+from offscript.audits.questions import QUESTIONS, Answer, Question
+from offscript.audits.subject import Subject
+from offscript.corpora import WordVocabulary
+from offscript.errors import OffscriptError
+from offscript.models import LSTMLanguageModel, LSTMSettings
+
+
+def small_model(name: str, seed: int, words: int = 20) -> LSTMLanguageModel:
+    vocabulary = WordVocabulary(["<unk>", "<eos>", *(f"w{index}" for index in range(words))])
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        model = LSTMLanguageModel(vocabulary, LSTMSettings(hidden=8, embedding=8)).eval()
+    model.name = name
+    return model
+
+
+@pytest.fixture
+def subject() -> Subject:
+    return Subject(small_model("student", 1), small_model("oracle", 2), length=8, limit=30)
+
+
+def test_without_oracle_and_corpus_the_plan_says_what_is_left_out_and_why() -> None:
+    plan = plan_audit(Subject(small_model("student", 1), length=8, limit=30))
+    assert "likelihood" not in [question.name for question in plan.asked]
+    reasons = {question.name: reason for question, reason in plan.left_out}
+    assert "--corpus" in reasons["likelihood"]
+
+
+def test_an_unknown_question_is_named_with_what_is_near(subject: Subject) -> None:
+    with pytest.raises(OffscriptError, match="'liklihood'.*did you mean 'likelihood'"):
+        plan_audit(subject, ["liklihood"])
+
+
+def test_an_oracle_with_another_vocabulary_is_refused() -> None:
+    with pytest.raises(OffscriptError, match="different vocabularies"):
+        Subject(small_model("student", 1), small_model("oracle", 2, words=21))
+
+
+def test_the_record_reads_back_as_it_was_written(subject: Subject, tmp_path: Path) -> None:
+    record = run_audit(subject, plan_audit(subject, ["likelihood", "samples"]), tmp_path)
+    again = read_record(newest_audit(tmp_path))
+    assert again == record
+
+
+def _counting(question: Question, asked: list[str]) -> Callable[..., Answer]:
+    def ask(subject: Subject, progress: Callable[[int, int], None]) -> Answer:
+        asked.append(question.name)
+        return question.ask(subject, progress)
+
+    return ask
+
+
+def test_what_an_interrupted_audit_finished_is_not_run_again(
+    subject: Subject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    chosen = [question for question in QUESTIONS if question.name in ("likelihood", "samples")]
+
+    def interrupted(subject: Subject, progress: Callable[[int, int], None]) -> Answer:
+        raise KeyboardInterrupt
+
+    def question(original: Question, ask: Callable[..., Answer]) -> Question:
+        return Question(original.name, original.title, ask, original.needs_oracle, original.needs_gold)
+
+    broken = (question(chosen[0], _counting(chosen[0], asked)), question(chosen[1], interrupted))
+    monkeypatch.setattr(auditing, "QUESTIONS", broken)
+    with pytest.raises(KeyboardInterrupt):
+        run_audit(subject, plan_audit(subject), tmp_path)
+    whole = tuple(question(each, _counting(each, asked)) for each in chosen)
+    monkeypatch.setattr(auditing, "QUESTIONS", whole)
+    resumed = run_audit(subject, plan_audit(subject), tmp_path)
+    assert asked == ["likelihood", "samples"]
+    fresh = run_audit(subject, plan_audit(subject), tmp_path / "fresh")
+    figures = [[(entry.name, entry.value, entry.interval) for entry in each.answers[0].measurements] for each in (resumed, fresh)]
+    assert figures[0] == figures[1]
+
+
+def test_figures_do_not_depend_on_the_batch_size() -> None:
+    def ppl(batch_size: int) -> float:
+        subject = Subject(small_model("s", 1), small_model("o", 2), length=8, limit=30, batch_size=batch_size)
+        answer = QUESTIONS[0].ask(subject, lambda done, total: None)
+        return answer.measurements[0].value
+
+    assert ppl(1) == pytest.approx(ppl(64), rel=1e-6)
+
+
+def test_a_folder_without_an_audit_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(OffscriptError, match="no audit"):
+        newest_audit(tmp_path)

@@ -1,0 +1,133 @@
+"""The command line as a user meets it: output on standard output, one clear line for what is wrong."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import exp, log
+from pathlib import Path
+
+import pytest
+
+from offscript import __version__
+from offscript.cli import main
+from offscript.corpora import WordVocabulary
+from offscript.models import LSTMLanguageModel, LSTMSettings, save
+
+TABLE = {"kind": "tabular", "vocabulary": ["A", "B"], "length": 2, "next": {"": [0.9, 0.1], "A": [0.9, 0.1], "B": [0.5, 0.5]}}
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a command left behind."""
+
+    code: int
+    output: str
+    errors: str
+
+
+Command = Callable[..., Done]
+
+
+@pytest.fixture
+def offscript(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
+    """Run a command in this process as the installed script does."""
+
+    def run(*arguments: str, cwd: Path | None = None) -> Done:
+        monkeypatch.setattr(sys, "argv", ["offscript", *arguments])
+        if cwd is not None:
+            monkeypatch.chdir(cwd)
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        shown = capsys.readouterr()
+        return Done(int(ended.value.code or 0), shown.out, shown.err)
+
+    return run
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "table.json").write_text(json.dumps(TABLE))
+    (tmp_path / "text.txt").write_text("A B\nB B\nA A\n")
+    (tmp_path / "empty.txt").write_text("")
+    return tmp_path
+
+
+def test_likelihood_of_a_table_is_exact(offscript: Command, folder: Path) -> None:
+    done = offscript("measure", "likelihood", "table.json", "--corpus", "text.txt", "--json", cwd=folder)
+    assert done.code == 0, done.errors
+    results = json.loads(done.output)["results"]["likelihood"]
+    nll = -(log(0.9 * 0.1) + log(0.1 * 0.5) + log(0.9 * 0.9)) / 6
+    assert results["nll"] == pytest.approx(nll, abs=1e-12)
+    assert results["ppl"] == pytest.approx(exp(nll), abs=1e-12)
+    assert results["bpc"] == pytest.approx(nll * 6 / log(2) / 9, abs=1e-12)
+    assert results["ci"]["nll"]["lower"] < nll < results["ci"]["nll"]["upper"]
+
+
+def test_generate_prints_one_sequence_a_line_and_repeats_with_its_seed(offscript: Command, folder: Path) -> None:
+    first, second = (
+        offscript("generate", "table.json", "-n", "20", "--length", "2", "--seed", "3", "--batch-size", size, cwd=folder)
+        for size in ("1", "20")
+    )
+    assert first.code == 0, first.errors
+    lines = first.output.splitlines()
+    assert len(lines) == 20
+    assert set(lines) <= {"A A", "A B", "B A", "B B"}
+    assert first.output == second.output
+
+
+def test_generate_takes_a_sampler_and_a_prefix(offscript: Command, folder: Path) -> None:
+    done = offscript("generate", "table.json", "--prefix", "A", "--length", "2", "--sampler", "greedy", cwd=folder)
+    assert done.output.splitlines() == ["A A"] * 10
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["measure", "likelihood", "table.json", "--corpus", "missing.txt"], "missing.txt"),
+        (["measure", "likelihood", "table.json", "--corpus", "empty.txt"], "empty.txt"),
+        (["measure", "likelihood", "nowhere.json", "--corpus", "text.txt"], "nowhere.json"),
+        (["generate", "table.json", "--sampler", "nucleos,p=0.9"], "did you mean 'nucleus'"),
+        (["generate", "table.json", "--prefix", "C"], "'C' is not in the vocabulary"),
+        (["train", "nothing.yaml"], "no recipe 'nothing.yaml'"),
+        (["audit", "table.json", "--only", "nothing"], "there is no question 'nothing'"),
+        (["audit", "table.json", "--budget", "huge"], "known: quick, standard, paper"),
+        (["report", "."], "no audit in ."),
+    ],
+)
+def test_bad_input_gives_one_line_and_exit_2(offscript: Command, folder: Path, arguments: list[str], message: str) -> None:
+    done = offscript(*arguments, cwd=folder)
+    assert done.code == 2
+    assert done.output == ""
+    assert len(done.errors.splitlines()) == 1
+    assert message in done.errors
+
+
+@pytest.mark.parametrize("what", ["models", "samplers", "measures", "algorithms", "recipes"])
+def test_ls_lists_as_table_and_as_json(offscript: Command, what: str) -> None:
+    listed = json.loads(offscript("ls", what, "--json").output)
+    assert isinstance(listed, list)
+    assert offscript("ls", what).code == 0
+
+
+def test_audit_writes_results_and_page(offscript: Command, tmp_path: Path) -> None:
+    vocabulary = WordVocabulary(["<unk>", "<eos>", "a", "b"])
+    for name in ("student", "oracle"):
+        save(LSTMLanguageModel(vocabulary, LSTMSettings(hidden=4, embedding=4)), tmp_path / name)
+    done = offscript("audit", "student", "--oracle", "oracle", "--length", "6", "--limit", "30", "--json", cwd=tmp_path)
+    assert done.code == 0, done.errors
+    found = json.loads(done.output)
+    assert {"nll", "ppl", "bpc"} <= set(found["results"]["likelihood"])
+    page = tmp_path / found["page"]
+    before = page.read_text(encoding="utf-8")
+    page.unlink()
+    assert offscript("report", "audit", cwd=tmp_path).code == 0
+    assert page.read_text(encoding="utf-8") == before
+
+
+def test_the_installed_script_answers() -> None:
+    script = Path(sys.executable).with_name("offscript")
+    done = subprocess.run([script, "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == __version__
