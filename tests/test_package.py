@@ -24,8 +24,8 @@ PUBLIC = {
     "offscript.cli": "main",
     "offscript.corpora": """
         Batch Batches BucketedBatches CharacterVocabulary EncodedCorpus FixedBatches HubVocabulary PackedBatches
-        Split Vocabulary WordVocabulary cut_to_length drop_rare_words drop_repeats encode_corpus exclude
-        keep_lengths read_corpus read_sentences separate_punctuation split_sentences vocabulary_from
+        Split Vocabulary WordVocabulary cut_into_pieces cut_to_length drop_rare_words drop_repeats encode_corpus
+        exclude keep_lengths read_corpus read_sentences separate_punctuation split_sentences vocabulary_from
     """,
     "offscript.factcheck": "",
     "offscript.measures": "",
