@@ -81,7 +81,10 @@ def test_what_an_interrupted_audit_finished_is_not_run_again(
     resumed = run_audit(subject, plan_audit(subject), tmp_path)
     assert asked == ["likelihood", "samples"]
     fresh = run_audit(subject, plan_audit(subject), tmp_path / "fresh")
-    figures = [[(entry.name, entry.value, entry.interval) for entry in each.answers[0].measurements] for each in (resumed, fresh)]
+    figures = [
+        [(entry.name, entry.value, entry.interval) for entry in each.answers[0].measurements]
+        for each in (resumed, fresh)
+    ]
     assert figures[0] == figures[1]
 
 

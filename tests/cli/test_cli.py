@@ -15,7 +15,12 @@ from offscript.cli import main
 from offscript.corpora import WordVocabulary
 from offscript.models import LSTMLanguageModel, LSTMSettings, save
 
-TABLE = {"kind": "tabular", "vocabulary": ["A", "B"], "length": 2, "next": {"": [0.9, 0.1], "A": [0.9, 0.1], "B": [0.5, 0.5]}}
+TABLE = {
+    "kind": "tabular",
+    "vocabulary": ["A", "B"],
+    "length": 2,
+    "next": {"": [0.9, 0.1], "A": [0.9, 0.1], "B": [0.5, 0.5]},
+}
 
 
 @dataclass(frozen=True)
@@ -68,7 +73,9 @@ def test_likelihood_of_a_table_is_exact(offscript: Command, folder: Path) -> Non
 
 def test_generate_prints_one_sequence_a_line_and_repeats_with_its_seed(offscript: Command, folder: Path) -> None:
     first, second = (
-        offscript("generate", "table.json", "-n", "20", "--length", "2", "--seed", "3", "--batch-size", size, cwd=folder)
+        offscript(
+            "generate", "table.json", "-n", "20", "--length", "2", "--seed", "3", "--batch-size", size, cwd=folder
+        )
         for size in ("1", "20")
     )
     assert first.code == 0, first.errors
@@ -97,7 +104,9 @@ def test_generate_takes_a_sampler_and_a_prefix(offscript: Command, folder: Path)
         (["report", "."], "no audit in ."),
     ],
 )
-def test_bad_input_gives_one_line_and_exit_2(offscript: Command, folder: Path, arguments: list[str], message: str) -> None:
+def test_bad_input_gives_one_line_and_exit_2(
+    offscript: Command, folder: Path, arguments: list[str], message: str
+) -> None:
     done = offscript(*arguments, cwd=folder)
     assert done.code == 2
     assert done.output == ""

@@ -41,8 +41,18 @@ def measurement(name: str = "ppl", curve: Curve | None = None) -> Measurement:
 def record(texts: list[str], curve: Curve | None = None) -> Record:
     exhibit = {"kind": "texts", "title": texts[0], "columns": [{"title": "model", "texts": texts}]}
     answer = Answered("likelihood", "How well does it predict?", [measurement(), measurement("nll", curve)], [exhibit])
-    config = {"oracle": "oracle", "corpus": [], "budget": "quick", "samples": 10, "length": 5, "seed": 1, "seconds": 2.0}
-    return Record("model </title>", "oracle", (), config, [answer], [("Else?", "no corpus")], "today", Path("results.json"))
+    config = {
+        "oracle": "oracle",
+        "corpus": [],
+        "budget": "quick",
+        "samples": 10,
+        "length": 5,
+        "seed": 1,
+        "seconds": 2.0,
+    }
+    return Record(
+        "model </title>", "oracle", (), config, [answer], [("Else?", "no corpus")], "today", Path("results.json")
+    )
 
 
 CURVE = Curve((1.0, 1.1, 1.2), (0.9, 1.0, 1.1), (1.1, 1.2, 1.3), 0.95, "delta")
@@ -62,7 +72,8 @@ def test_a_figure_is_told_with_its_interval() -> None:
 
 def test_the_command_makes_the_same_question_again() -> None:
     assert command_for(record(["text"]), "likelihood") == (
-        "offscript audit 'model </title>' --oracle oracle --only likelihood --budget quick --seed 1 --length 5 --limit 10"
+        "offscript audit 'model </title>' --oracle oracle --only likelihood "
+        "--budget quick --seed 1 --length 5 --limit 10"
     )
 
 

@@ -98,7 +98,9 @@ def read_record(results: Path) -> Record:
     """The record behind a results file."""
     beside = _exhibits_path(results)
     if not beside.is_file():
-        raise OffscriptError(f"{results} is not an audit", why=f"there is no {beside.name} beside it", next="name an audit's results")
+        raise OffscriptError(
+            f"{results} is not an audit", why=f"there is no {beside.name} beside it", next="name an audit's results"
+        )
     shown = json.loads(beside.read_text(encoding="utf-8"))
     by_question: dict[str, list[Measurement]] = {}
     for measurement in read_results(results):
@@ -176,4 +178,3 @@ def _store(
 
 def _exhibits_path(results: Path) -> Path:
     return results.with_name(results.name.replace("results_", "audit_", 1))
-

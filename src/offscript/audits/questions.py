@@ -7,6 +7,7 @@ from typing import Any
 from offscript.audits.subject import Progress, Subject, side_by_side
 from offscript.measures.likelihood import measure_likelihood
 from offscript.measures.measurement import Measurement
+from offscript.measures.regret import measure_regret
 from offscript.sampling.generation import generate, texts
 
 _SHOWN = 8
@@ -47,14 +48,34 @@ class Question:
 
 
 def _likelihood(subject: Subject, progress: Progress) -> Answer:
-    total, done = len(subject.gold.tokens), 0
+    count = _counted(progress, len(subject.gold.tokens))
+    return Answer(measure_likelihood(subject.model, subject.gold, batch_size=subject.batch_size, progress=count))
+
+
+def _regret(subject: Subject, progress: Progress) -> Answer:
+    assert subject.oracle is not None
+    found = measure_regret(
+        subject.model,
+        subject.oracle,
+        samples=subject.samples,
+        length=subject.length,
+        seed=subject.seed,
+        batch_size=subject.batch_size,
+        progress=_counted(progress, 4 * subject.samples),
+    )
+    return Answer(found)
+
+
+def _counted(progress: Progress, total: int) -> Callable[[int], None]:
+    """Adds up what a measure says it has done."""
+    done = 0
 
     def count(rows: int) -> None:
         nonlocal done
         done += rows
-        progress(done, total)
+        progress(min(done, total), total)
 
-    return Answer(measure_likelihood(subject.model, subject.gold, batch_size=subject.batch_size, progress=count))
+    return count
 
 
 def _samples(subject: Subject, progress: Progress) -> Answer:
@@ -68,6 +89,7 @@ def _samples(subject: Subject, progress: Progress) -> Answer:
 
 QUESTIONS: tuple[Question, ...] = (
     Question("likelihood", "How well does it predict gold text?", _likelihood, needs_gold=True),
+    Question("regret", "How far is its own text from the oracle's?", _regret, needs_oracle=True),
     Question("samples", "What does its text look like?", _samples),
 )
 """In the order of the page."""

@@ -90,4 +90,8 @@ def _content_hash(source: str) -> str:
 
 def side_by_side(columns: Sequence[tuple[str, Sequence[str]]], title: str) -> dict[str, Any]:
     """Example texts for the page, a column a source."""
-    return {"kind": "texts", "title": title, "columns": [{"title": name, "texts": list(rows)} for name, rows in columns]}
+    return {
+        "kind": "texts",
+        "title": title,
+        "columns": [{"title": name, "texts": list(rows)} for name, rows in columns],
+    }

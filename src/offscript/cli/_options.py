@@ -12,4 +12,6 @@ Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Read only so 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else on standard output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress on standard error.")]
 Out = Annotated[Path, typer.Option("--out", help="Folder to write to.")]
-Model = Annotated[str, typer.Argument(help="offscript/NAME, a folder, a .gguf or tabular .json file, or hf/ID[@REVISION].")]
+Model = Annotated[
+    str, typer.Argument(help="offscript/NAME, a folder, a .gguf or tabular .json file, or hf/ID[@REVISION].")
+]

@@ -42,7 +42,9 @@ def generate(
         )  # fmt: skip
     lines = [" ".join(text.splitlines()) for text in texts(loaded, drawn)]
     if as_json:
-        typer.echo(json.dumps({"model": loaded.name, "sampler": sampler, "seed": seed, "texts": lines}, ensure_ascii=False))
+        typer.echo(
+            json.dumps({"model": loaded.name, "sampler": sampler, "seed": seed, "texts": lines}, ensure_ascii=False)
+        )
         return
     for line in lines:
         typer.echo(line)

@@ -38,7 +38,7 @@ def ls(what: Annotated[Kind, typer.Argument(help="What to list.")], as_json: Jso
         return
     table = Table()
     for column in rows[0] if rows else ["nothing here"]:
-        table.add_column(column)
+        table.add_column(column, overflow="fold")
     for row in rows:
         table.add_row(*(Text(str(value)) for value in row.values()))
     Console().print(table)
@@ -48,7 +48,12 @@ def _models() -> list[dict[str, Any]]:
     from offscript.models import shipped_models
 
     return [
-        {"name": name, "kind": card["kind"], "validation ppl": f"{card['validation']['ppl']:.2f}", "about": card.get("about", "")}
+        {
+            "name": name,
+            "kind": card["kind"],
+            "validation ppl": f"{card['validation']['ppl']:.2f}",
+            "about": card.get("about", ""),
+        }
         for name, card in shipped_models().items()
     ]
 

@@ -10,7 +10,9 @@ from offscript.cli._options import BatchSize, Device, Json, Limit, Model, Quiet
 
 def likelihood(
     model: Model,
-    corpus: Annotated[list[str], typer.Option("--corpus", help="Text, JSONL, WikiText or CSV file, or hf:NAME[:CONFIG].")],
+    corpus: Annotated[
+        list[str], typer.Option("--corpus", help="Text, JSONL, WikiText or CSV file, or hf:NAME[:CONFIG].")
+    ],
     format: Annotated[str, typer.Option(help="auto, text, jsonl, wikitext or csv.")] = "auto",
     field: Annotated[str, typer.Option(help="The JSON field or CSV column that holds the text.")] = "text",
     longest: Annotated[int | None, typer.Option(min=1, help="Cut sentences to so many tokens.")] = None,

@@ -8,7 +8,9 @@ import typer
 
 def report(
     run: Annotated[Path, typer.Argument(help="A results file, a model's folder, or the --out folder of an audit.")],
-    out: Annotated[Path | None, typer.Option("--out", help="Where the page goes; beside the results by default.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Where the page goes; beside the results by default.")
+    ] = None,
 ) -> None:
     """Write an audit's page again; nothing is measured."""
     from offscript.audits.audit import newest_audit, read_record

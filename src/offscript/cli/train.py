@@ -9,7 +9,9 @@ from offscript.cli._options import Device, Json, Quiet
 
 
 def train(
-    recipe: Annotated[str, typer.Argument(help="A YAML file, or the name of a recipe that ships (offscript ls recipes).")],
+    recipe: Annotated[
+        str, typer.Argument(help="A YAML file, or the name of a recipe that ships (offscript ls recipes).")
+    ],
     changes: Annotated[list[str] | None, typer.Argument(help="Changes such as model.hidden=128 stop.epochs=3.")] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Folder of the run; runs/NAME by default.")] = None,
     device: Device = "cpu",
@@ -29,12 +31,19 @@ def train(
     read = read_recipe(find_recipe(recipe), changes or [])
     bar = TrainingBar(read.name, quiet=quiet)
     try:
-        trained = run(read, out or Path("runs") / read.name, device=device, watcher=bar, checkpoint_seconds=checkpoint_seconds)
+        trained = run(
+            read, out or Path("runs") / read.name, device=device, watcher=bar, checkpoint_seconds=checkpoint_seconds
+        )
     finally:
         bar.close()
     ppl = math.exp(trained.validation_nll)
     if as_json:
-        found = {"model": str(trained.folder), "steps": trained.steps, "validation_nll": trained.validation_nll, "validation_ppl": ppl}
+        found = {
+            "model": str(trained.folder),
+            "steps": trained.steps,
+            "validation_nll": trained.validation_nll,
+            "validation_ppl": ppl,
+        }
         typer.echo(json.dumps(found))
         return
     typer.echo(f"{trained.folder}: {trained.steps} steps, validation perplexity {ppl:.2f}, {trained.seconds:.0f} s")

@@ -2,6 +2,7 @@
 
 import difflib
 from pathlib import Path
+from typing import Any
 
 from offscript._specification import Specification, nearest, parse_specification
 from offscript.errors import OffscriptError
@@ -17,7 +18,7 @@ _HUB_SETTINGS = ("dtype",)
 _PICKLES = {".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt"}
 
 
-def shipped_models() -> dict[str, dict[str, object]]:
+def shipped_models() -> dict[str, dict[str, Any]]:
     """The cards of the models that come with the package, by their full name."""
     return {SHIPPED + card.parent.name: read_card(card.parent) for card in sorted(_ASSETS.glob(f"*/{CARD}"))}
 

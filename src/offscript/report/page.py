@@ -25,7 +25,9 @@ def write_page(record: Record, path: Path) -> None:
 def render_page(record: Record) -> str:
     """The page as text. Whatever came from a model or a file is escaped."""
     loader = FileSystemLoader(_TEMPLATES)
-    environment = Environment(loader=loader, autoescape=select_autoescape(default=True), trim_blocks=True, lstrip_blocks=True)
+    environment = Environment(
+        loader=loader, autoescape=select_autoescape(default=True), trim_blocks=True, lstrip_blocks=True
+    )
     environment.filters |= {"number": number, "with_interval": with_interval}
     sections = [_section(answer, record) for answer in record.answers]
     charts = any(section["charts"] for section in sections)
@@ -56,7 +58,10 @@ def _section(answer: Answered, record: Record) -> dict[str, Any]:
 def charts_of(answer: Answered) -> list[tuple[str, dict[str, Any]]]:
     """A chart for each figure that is known at every length."""
     return [
-        (f"{entry.question}.{entry.name} by length", curve_chart({entry.name: entry.by_position}, x="length", y=entry.name))
+        (
+            f"{entry.question}.{entry.name} by length",
+            curve_chart({entry.name: entry.by_position}, x="length", y=entry.name),
+        )
         for entry in answer.measurements
         if entry.by_position is not None
     ]

@@ -1,5 +1,6 @@
 """The JavaScript that draws the charts, to be put into a page once."""
 
+from importlib.metadata import version
 from pathlib import Path
 
 from offscript._files import cache_folder, write_text
@@ -9,9 +10,9 @@ def vega_script() -> str:
     """Vega, Vega-Lite and vega-embed in one script; bundling takes seconds, so it is kept in the cache."""
     import vl_convert
 
-    path: Path = cache_folder() / f"vega-{vl_convert.__version__}.js"
+    path: Path = cache_folder() / f"vega-{version('vl-convert-python')}.js"
     if not path.is_file():
-        write_text(path, vl_convert.javascript_bundle())
+        write_text(path, vl_convert.javascript_bundle(None))
     return path.read_text(encoding="utf-8")
 
 

@@ -163,7 +163,7 @@ def read_recipe(path: Path, changes: Sequence[str] = ()) -> Recipe:
         raise OffscriptError(f"{path} is not a recipe", why="it is not a mapping of keys to values")
     for change in changes:
         _apply(content, change)
-    return recipe_from(_expanded(content), str(path))
+    return recipe_from(expanded(content), str(path))
 
 
 def shipped_recipes() -> dict[str, Path]:
@@ -179,7 +179,9 @@ def find_recipe(text: str) -> Path:
     shipped = shipped_recipes()
     if text in shipped:
         return shipped[text]
-    raise OffscriptError(f"no recipe {text!r}", why="no such file, and none of that name ships", next=nearest(text, shipped))
+    raise OffscriptError(
+        f"no recipe {text!r}", why="no such file, and none of that name ships", next=nearest(text, shipped)
+    )
 
 
 def recipe_from(content: dict[str, Any], origin: str = "the recipe") -> Recipe:
@@ -206,11 +208,12 @@ def _apply(content: dict[str, Any], change: str) -> None:
         raise OffscriptError(f"{change!r}: the value is not YAML", why=" ".join(str(fault).split())) from fault
 
 
-def _expanded(value: Any) -> Any:
+def expanded(value: Any) -> Any:
+    """The value with `$VARIABLES` filled in, inside lists and mappings too; an unset one is refused."""
     if isinstance(value, dict):
-        return {key: _expanded(item) for key, item in value.items()}
+        return {key: expanded(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_expanded(item) for item in value]
+        return [expanded(item) for item in value]
     if not isinstance(value, str):
         return value
     for name in re.findall(r"\$\{?(\w+)\}?", value):

@@ -6,45 +6,59 @@ from typing import Any
 
 from offscript.measures.intervals import Curve
 
+SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 HEIGHT = 260
+Specification = dict[str, Any]
 
 
 def curve_chart(
     curves: Mapping[str, Curve], *, x: str, y: str, first: int = 1, reference: float | None = None
-) -> dict[str, Any]:
+) -> Specification:
     """Lines with bands over `first`, `first + 1`, …; `reference` draws a rule, such as the 1 of a ratio.
 
     Points that are infinite are left out of the drawing; the tables have them.
     """
-    import altair
-
-    rows = [
-        {"series": name, x: first + place, y: value, "lower": lower, "upper": upper}
+    points = [
+        {"series": name, "place": first + place, "value": value, "lower": lower, "upper": upper}
         for name, curve in curves.items()
         for place, (value, lower, upper) in enumerate(zip(curve.values, curve.lower, curve.upper, strict=True))
         if all(map(math.isfinite, (value, lower, upper)))
     ]
-    base = altair.Chart(altair.Data(values=rows)).encode(
-        x=altair.X(f"{_escaped(x)}:Q", title=x, axis=altair.Axis(tickMinStep=1)),
-        color=altair.Color("series:N", title=None, legend=altair.Legend(orient="top") if len(curves) > 1 else None),
-    )
-    band = base.mark_area(opacity=0.2).encode(
-        y=altair.Y("lower:Q", title=y, scale=altair.Scale(zero=False)), y2=altair.Y2("upper:Q")
-    )
-    line = base.mark_line(point=len(rows) < 60).encode(
-        y=altair.Y(f"{_escaped(y)}:Q", title=y),
-        tooltip=["series:N", f"{_escaped(x)}:Q", altair.Tooltip(f"{_escaped(y)}:Q", format=".4g"),
-                 altair.Tooltip("lower:Q", format=".4g"), altair.Tooltip("upper:Q", format=".4g")],
-    )  # fmt: skip
-    layers: list[Any] = [band, line]
-    if reference is not None:
-        rule = altair.Chart(altair.Data(values=[{"reference": reference}]))
-        layers.insert(0, rule.mark_rule(strokeDash=[4, 4], opacity=0.6).encode(y="reference:Q"))
-    chart = altair.layer(*layers).properties(width="container", height=HEIGHT)
-    specification: dict[str, Any] = chart.to_dict()
-    return specification
+    along = {"field": "place", "type": "quantitative", "title": x, "axis": {"tickMinStep": 1}}
+    legend = {"orient": "top"} if len(curves) > 1 else None
+    shared = {"x": along, "color": {"field": "series", "type": "nominal", "title": None, "legend": legend}}
+    band = {
+        "mark": {"type": "area", "opacity": 0.2},
+        "encoding": {**shared, "y": _quantity("lower", y), "y2": {"field": "upper"}},
+    }
+    line = {
+        "mark": {"type": "line", "point": len(points) < 60},
+        "encoding": {**shared, "y": _quantity("value", y), "tooltip": _tooltip(x, y)},
+    }
+    return layered([*([] if reference is None else [rule(reference)]), band, line], points)
 
 
-def _escaped(name: str) -> str:
-    """A field name in which Vega-Lite reads no path."""
-    return name.replace(".", "\\.").replace("[", "\\[").replace("]", "\\]").replace(":", "\\:")
+def layered(layers: list[Specification], points: list[dict[str, Any]]) -> Specification:
+    """Layers over the same points, as wide as the place they are put in."""
+    return {"$schema": SCHEMA, "width": "container", "height": HEIGHT, "data": {"values": points}, "layer": layers}
+
+
+def rule(value: float) -> Specification:
+    """A dashed line across at a value."""
+    return {"mark": {"type": "rule", "strokeDash": [4, 4], "opacity": 0.6}, "encoding": {"y": {"datum": value}}}
+
+
+def _quantity(field: str, title: str) -> Specification:
+    return {"field": field, "type": "quantitative", "title": title, "scale": {"zero": False}}
+
+
+def _tooltip(x: str, y: str) -> list[Specification]:
+    fields = (("series", ""), ("place", x), ("value", y), ("lower", "lower"), ("upper", "upper"))
+    return [
+        {
+            "field": field,
+            "title": title or "series",
+            **({"format": ".4g"} if field in ("value", "lower", "upper") else {}),
+        }
+        for field, title in fields
+    ]
