@@ -14,6 +14,7 @@ Bounds = tuple[FloatArray, FloatArray, FloatArray]  # standard errors, lower, up
 def quotient(numerator: npt.ArrayLike, denominator: npt.ArrayLike) -> FloatArray:
     """Ratio of deviations: x/0 is infinite, and equal ones give 1 even where both are zero or infinite."""
     top, bottom = np.asarray(numerator, dtype=np.float64), np.asarray(denominator, dtype=np.float64)
+    bottom = bottom + 0.0  # -0.0 is no negative deviation
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(top == bottom, 1.0, top / bottom)
 

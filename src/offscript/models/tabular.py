@@ -62,6 +62,8 @@ class Tabular(LanguageModel):
         for history, index in nodes.items():
             if history:
                 self._link(nodes, history, index)
+        if vocabulary.end is not None:
+            self._absorb(vocabulary.end)
 
     @classmethod
     def from_json(cls, described: Mapping[str, Any], name: str = "tabular") -> "Tabular":
@@ -121,6 +123,15 @@ class Tabular(LanguageModel):
                 f"{self.name} has a distribution after {self.vocabulary.decode(history)!r} but none after {known!r}"
             )
         self._children[nodes[history[:-1]], history[-1]] = index
+
+    def _absorb(self, end: int) -> None:
+        """After an end token that the table does not go beyond, end tokens follow for certain, whatever is read."""
+        absorbed, size = len(self._log_probs), self.vocabulary.size
+        certain = torch.full((1, size), -math.inf, dtype=torch.float64)
+        certain[0, end] = 0.0
+        self._log_probs = torch.cat([self._log_probs, certain])
+        self._children[:, end] = self._children[:, end].where(self._children[:, end] != _MISSING, absorbed)
+        self._children = torch.cat([self._children, torch.full((1, size), absorbed)])
 
     def _require_known(self, nodes: Tensor, before: Tensor | None, tokens: Tensor) -> None:
         lost = (nodes == _MISSING).nonzero()
