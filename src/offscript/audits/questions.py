@@ -5,12 +5,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from offscript.audits.subject import Progress, Subject, side_by_side
+from offscript.measures.exposure import measure_exposure
 from offscript.measures.likelihood import measure_likelihood
 from offscript.measures.measurement import Measurement
 from offscript.measures.regret import measure_regret
 from offscript.sampling.generation import generate, texts
 
 _SHOWN = 8
+_WRONG = ("corrupted,rate=0.1", "corrupted,rate=0.3", "corrupted,rate=0.5", "random")
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,22 @@ def _regret(subject: Subject, progress: Progress) -> Answer:
     return Answer(found)
 
 
+def _exposure(subject: Subject, progress: Progress) -> Answer:
+    found = measure_exposure(
+        subject.model,
+        subject.oracle,
+        samples=subject.samples,
+        length=subject.length,
+        seed=subject.seed,
+        data=None if subject.oracle is not None else subject.rows,
+        histories=_WRONG if subject.oracle is not None else (),
+        marginal=subject.oracle is None,
+        batch_size=subject.batch_size,
+        progress=_counted(progress, (4 + 2 * len(_WRONG)) * subject.samples),
+    )
+    return Answer(found)
+
+
 def _counted(progress: Progress, total: int) -> Callable[[int], None]:
     """Adds up what a measure says it has done."""
     done = 0
@@ -89,6 +107,7 @@ def _samples(subject: Subject, progress: Progress) -> Answer:
 
 QUESTIONS: tuple[Question, ...] = (
     Question("likelihood", "How well does it predict gold text?", _likelihood, needs_gold=True),
+    Question("exposure", "Does it go astray on its own histories?", _exposure, needs_gold=True),
     Question("regret", "How far is its own text from the oracle's?", _regret, needs_oracle=True),
     Question("samples", "What does its text look like?", _samples),
 )

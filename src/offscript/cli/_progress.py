@@ -70,7 +70,7 @@ class TrainingBar:
             return
         self._bar.console.print(f"step {step}: validation nll {nll:.4f}, best {best:.4f}")
 
-    def close(self) -> None:
+    def end(self) -> None:
         self._bar.stop()
 
 

@@ -1,7 +1,7 @@
 """Measurements on standard output: a table for people, one JSON object for programs."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -26,4 +26,14 @@ def show(measurements: Sequence["Measurement"], *, as_json: bool, title: str = "
     for entry in measurements:
         bounds = f"{entry.interval.lower:.4g} … {entry.interval.upper:.4g} ({entry.interval.level:.0%})"
         table.add_row(Text(f"{entry.question}.{entry.name}"), f"{entry.value:.4g}", bounds, str(entry.n))
+    Console().print(table)
+
+
+def show_rows(rows: Sequence[Mapping[str, Any]]) -> None:
+    """A table of rows that share their keys."""
+    table = Table()
+    for column in rows[0] if rows else ["nothing here"]:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(str(value)) for value in row.values()))
     Console().print(table)

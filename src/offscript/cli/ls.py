@@ -16,15 +16,14 @@ class Kind(str, Enum):
     measures = "measures"
     algorithms = "algorithms"
     recipes = "recipes"
+    experiments = "experiments"
 
 
 def ls(what: Annotated[Kind, typer.Argument(help="What to list.")], as_json: Json = False) -> None:
-    """List shipped models, samplers, measures, training algorithms or recipes."""
+    """List shipped models, samplers, measures, training algorithms, recipes or experiments."""
     import json
 
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+    from offscript.cli._results import show_rows
 
     rows = {
         Kind.models: _models,
@@ -32,16 +31,12 @@ def ls(what: Annotated[Kind, typer.Argument(help="What to list.")], as_json: Jso
         Kind.measures: _measures,
         Kind.algorithms: _algorithms,
         Kind.recipes: _recipes,
+        Kind.experiments: _experiments,
     }[what]()
     if as_json:
         typer.echo(json.dumps(rows, ensure_ascii=False))
         return
-    table = Table()
-    for column in rows[0] if rows else ["nothing here"]:
-        table.add_column(column, overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(str(value)) for value in row.values()))
-    Console().print(table)
+    show_rows(rows)
 
 
 def _models() -> list[dict[str, Any]]:
@@ -83,6 +78,13 @@ def _recipes() -> list[dict[str, Any]]:
     from offscript.training.recipe import shipped_recipes
 
     return [{"recipe": name, "about": _first_comment(path)} for name, path in shipped_recipes().items()]
+
+
+def _experiments() -> list[dict[str, Any]]:
+    from offscript.audits.experiment import experiments, scales_of
+
+    found = ((name, *scales_of(name)) for name in experiments())
+    return [{"experiment": name, "about": title, "scales": ", ".join(scales)} for name, title, scales in found]
 
 
 def _first_comment(path: Any) -> str:

@@ -29,13 +29,9 @@ def train(
     from offscript.training.recipe import find_recipe
 
     read = read_recipe(find_recipe(recipe), changes or [])
+    folder = out or Path("runs") / read.name
     bar = TrainingBar(read.name, quiet=quiet)
-    try:
-        trained = run(
-            read, out or Path("runs") / read.name, device=device, watcher=bar, checkpoint_seconds=checkpoint_seconds
-        )
-    finally:
-        bar.close()
+    trained = run(read, folder, device=device, watcher=bar, checkpoint_seconds=checkpoint_seconds)
     ppl = math.exp(trained.validation_nll)
     if as_json:
         found = {

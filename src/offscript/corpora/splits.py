@@ -37,3 +37,7 @@ class Split:
         if part not in self.fractions:
             raise OffscriptError(f"the split has no part {part!r}", next=nearest(part, self.fractions))
         return (sentence for sentence in sentences if self.part(sentence) == part)
+
+
+HALVES = Split({"first": 0.5, "second": 0.5}, salt="halves")
+"""How a corpus is halved where one half trains a model and the other evaluates it."""

@@ -12,7 +12,7 @@ def vega_script() -> str:
 
     path: Path = cache_folder() / f"vega-{version('vl-convert-python')}.js"
     if not path.is_file():
-        write_text(path, vl_convert.javascript_bundle(None))
+        write_text(path, vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
     return path.read_text(encoding="utf-8")
 
 

@@ -16,7 +16,7 @@ from offscript.corpora.filters import drop_rare_words, drop_repeats, exclude, ke
 from offscript.corpora.permutation import Permutation, derived_seed
 from offscript.corpora.prose import separate_punctuation, split_sentences
 from offscript.corpora.readers import read_sentences
-from offscript.corpora.splits import Split
+from offscript.corpora.splits import HALVES, Split
 from offscript.corpora.vocabularies import CharacterVocabulary, HubVocabulary, Vocabulary, WordVocabulary
 from offscript.models.registry import load_model
 from offscript.sampling.generation import generate, lengths_until
@@ -175,7 +175,8 @@ def _filtered(sources: list[Source], filters: Filters) -> Sentences:
 
 
 def _read(source: Source) -> Iterator[str]:
-    for text in read_sentences(source.path, format=source.format, field=source.field):
+    texts = read_sentences(source.path, format=source.format, field=source.field)
+    for text in texts if source.half is None else HALVES.select(texts, source.half):
         for sentence in split_sentences(text) if source.split_sentences else [text]:
             yield separate_punctuation(sentence) if source.separate_punctuation else sentence
 

@@ -53,6 +53,9 @@ class Watcher(Protocol):
     def validated(self, step: int, nll: float, best: float) -> None:
         """A validation is done: mean negative log-likelihood of a token."""
 
+    def end(self) -> None:
+        """The run is over, or was stopped."""
+
 
 @dataclass(frozen=True)
 class Trained:
@@ -101,6 +104,18 @@ def train(
     log = Log(folder, run.standing.step) if run.fleet.leads else None
     if watcher is not None:
         watcher.begin(run.standing.step, run.total)
+    try:
+        _go_on(run, log, watcher, checkpoint_seconds, log_every)
+    finally:
+        if log is not None:
+            log.close()
+        if watcher is not None:
+            watcher.end()
+    return _finish(run)
+
+
+def _go_on(run: _Run, log: Log | None, watcher: Watcher | None, checkpoint_seconds: float, log_every: int) -> None:
+    """Step after step until the run is finished, written down now and then."""
     began, saved = time.monotonic() - run.standing.seconds, time.monotonic()
     while not _finished(run):
         loss, seconds, tokens = _take_step(run)
@@ -115,9 +130,6 @@ def train(
             continue
         run.checkpoint(LAST)
         saved = time.monotonic()
-    if log is not None:
-        log.close()
-    return _finish(run)
 
 
 def validation_nll(model: NeuralLanguageModel, data: TrainingData, fleet: Fleet) -> float:

@@ -30,6 +30,7 @@ class Source(_Part):
     path: str
     format: Format = "auto"
     field: str = "text"
+    half: Literal["first", "second"] | None = Field(None, description="one half of the sentences, by hash")
     split_sentences: bool = False
     separate_punctuation: bool = False
 

@@ -1,0 +1,150 @@
+"""The papers' tables and figures as data: which models, which measures, and what the paper found."""
+
+import math
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from offscript._specification import nearest
+from offscript.errors import OffscriptError
+from offscript.measures.measurement import Measurement
+from offscript.models.storage import first_fault
+
+_FOLDER = Path(__file__).parent / "experiments"
+SCALES = ("quick", "standard", "paper")
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Bound(_Part):
+    """The paper gives one figure, `VARIANT/QUESTION.NAME`, a value or a bound."""
+
+    figure: str = Field(pattern=r"^[^/]+/[^/]+$")
+    relation: Literal["below", "above", "about"]
+    value: float
+    tolerance: float = Field(0.0, ge=0, description="how far `about` reaches, as a share of the value")
+    source: str
+
+    def __str__(self) -> str:
+        return f"{self.figure} {self.relation} {self.value:g} ({self.source})"
+
+    def judged(self, found: Mapping[str, Measurement]) -> tuple[str, str]:
+        """Our figure in words, and whether its interval decides the paper's statement."""
+        if self.figure not in found:
+            return "not measured", "not measured"
+        entry, reach = found[self.figure], abs(self.value) * self.tolerance
+        low, high = {
+            "below": (-math.inf, self.value),
+            "above": (self.value, math.inf),
+            "about": (self.value - reach, self.value + reach),
+        }[self.relation]
+        inside = low <= entry.interval.lower and entry.interval.upper <= high
+        outside = entry.interval.upper < low or entry.interval.lower > high
+        return _told(entry), "agrees" if inside else "disagrees" if outside else "undecided"
+
+
+class Ordering(_Part):
+    """The paper's figures fall, or rise, from variant to variant; its own values stand beside the variants."""
+
+    figure: str = Field(pattern=r"^[^/]+$")
+    order: Literal["falls", "rises"]
+    along: dict[str, float | None] = Field(min_length=2)
+    source: str
+
+    def __str__(self) -> str:
+        steps = " → ".join(name if value is None else f"{name} {value:g}" for name, value in self.along.items())
+        return f"{self.figure} {self.order}: {steps} ({self.source})"
+
+    def judged(self, found: Mapping[str, Measurement]) -> tuple[str, str]:
+        """Our figures in words; the order holds, or breaks, where neighbours' intervals do not meet."""
+        entries = [found.get(f"{variant}/{self.figure}") for variant in self.along]
+        measured = [entry for entry in entries if entry is not None]
+        if len(measured) < len(entries):
+            return "not measured", "not measured"
+        pairs = list(pairwise(measured if self.order == "falls" else measured[::-1]))
+        holds = all(first.interval.lower > second.interval.upper for first, second in pairs)
+        breaks = any(first.interval.upper < second.interval.lower for first, second in pairs)
+        shown = " → ".join(_told(entry) for entry in measured)
+        return shown, "agrees" if holds else "disagrees" if breaks else "undecided"
+
+
+class Variant(_Part):
+    """A model of the comparison: one that exists, or the experiment's training recipe with changes."""
+
+    name: str = Field(pattern=r"^[^/]+$")
+    model: str | None = None
+    changes: dict[str, Any] = {}
+    settings: dict[str, Any] = Field({}, description="changes to the measures' settings")
+
+
+class MeasureCall(_Part):
+    """A question and the settings it is asked with."""
+
+    question: str
+    settings: dict[str, Any] = {}
+
+
+class Experiment(_Part):
+    """One table or figure at one scale."""
+
+    name: str
+    paper: str
+    title: str
+    about: str = ""
+    oracle: str | None = None
+    training: dict[str, Any] = {}
+    variants: list[Variant] = Field(min_length=1)
+    measures: list[MeasureCall] = Field(min_length=1)
+    expected: list[Bound | Ordering] = []
+
+
+def experiments() -> dict[str, Path]:
+    """Every experiment by name, `PAPER/TABLE`."""
+    return {str(path.relative_to(_FOLDER).with_suffix("")): path for path in sorted(_FOLDER.glob("*/*.yaml"))}
+
+
+def scales_of(name: str) -> tuple[str, list[str]]:
+    """An experiment's title and the scales it can be run at."""
+    content = yaml.safe_load(experiments()[name].read_text(encoding="utf-8"))
+    return content["title"], list(content["scales"])
+
+
+def read_experiment(name: str, scale: str) -> Experiment:
+    """The experiment with the changes of its scale applied."""
+    known = experiments()
+    if name not in known:
+        raise OffscriptError(f"there is no experiment {name!r}", next=nearest(name, known))
+    if scale not in SCALES:
+        raise OffscriptError(f"there is no scale {scale!r}", next=f"known: {', '.join(SCALES)}")
+    content = yaml.safe_load(known[name].read_text(encoding="utf-8"))
+    scales = content.pop("scales")
+    if scale not in scales:
+        raise OffscriptError(f"{name} cannot be run at scale {scale}", next=f"it has {', '.join(scales)}")
+    for key, value in scales[scale].items():
+        change(content, key, value)
+    try:
+        return Experiment(name=name, **content)
+    except ValidationError as fault:
+        raise OffscriptError(f"{known[name]}: {first_fault(fault)}") from fault
+
+
+def change(content: dict[str, Any], key: str, value: Any) -> None:
+    """Set a dotted key; a number in it is a place in a list, `*` every place."""
+    place, _, rest = key.partition(".")
+    if isinstance(content, list):
+        for index in range(len(content)) if place == "*" else [int(place)]:
+            change(content[index], rest, value)
+    elif rest:
+        change(content.setdefault(place, {}), rest, value)
+    else:
+        content[place] = value
+
+
+def _told(entry: Measurement) -> str:
+    return f"{entry.value:.4g} [{entry.interval.lower:.4g}, {entry.interval.upper:.4g}]"

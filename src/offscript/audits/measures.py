@@ -1,0 +1,81 @@
+"""Measures as an experiment calls them: a model, an oracle, a seed, and settings that are plain data."""
+
+from collections.abc import Callable, Sequence
+from itertools import islice
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from offscript.corpora.readers import read_corpus
+from offscript.corpora.splits import HALVES
+from offscript.errors import OffscriptError
+from offscript.measures.exposure import measure_exposure
+from offscript.measures.likelihood import Texts, encode_texts, measure_likelihood
+from offscript.measures.measurement import Measurement
+from offscript.measures.regret import measure_regret
+from offscript.models.language_model import LanguageModel
+from offscript.sampling.generation import generate
+
+
+def _exposure(
+    model: LanguageModel,
+    oracle: LanguageModel | None,
+    *,
+    seed: int,
+    corpus: Sequence[str] = (),
+    half: str | None = None,
+    **settings: Any,
+) -> list[Measurement]:
+    data = None if not corpus else _rows(model, corpus, half, settings["length"])
+    return measure_exposure(model, oracle, seed=seed, data=data, **settings)
+
+
+def _regret(model: LanguageModel, oracle: LanguageModel | None, *, seed: int, **settings: Any) -> list[Measurement]:
+    return measure_regret(model, _required(oracle), seed=seed, **settings)
+
+
+def _likelihood(
+    model: LanguageModel,
+    oracle: LanguageModel | None,
+    *,
+    seed: int,
+    corpus: Sequence[str] = (),
+    samples: int = 1000,
+    length: int = 50,
+) -> list[Measurement]:
+    """On a corpus, or on sequences of exactly `length` tokens drawn from the oracle."""
+    if corpus:
+        sentences = islice(read_corpus(list(corpus)), samples)
+        texts = encode_texts(sentences, model.vocabulary, longest=length, recipe={"corpus": list(corpus)})
+    else:
+        source = _required(oracle)
+        drawn = generate(source, samples, length, seed=(seed, 1), stop_at_end=False).tokens.tolist()
+        sizes = [len(model.vocabulary.decode(row)) for row in drawn]
+        texts = Texts(drawn, sizes, {"drawn from": source.name, "seed": seed, "length": length})
+    return measure_likelihood(model, texts)
+
+
+def _rows(model: LanguageModel, corpus: Sequence[str], half: str | None, length: int) -> Tensor:
+    """Sentences of a corpus, or of one half of it, cut to `length` tokens; shorter ones are left out."""
+    sentences = read_corpus(list(corpus))
+    if half is not None:
+        sentences = HALVES.select(sentences, half)
+    encoded = (model.vocabulary.encode(sentence) for sentence in sentences)
+    rows = [ids[:length] for ids in encoded if len(ids) >= length]
+    if not rows:
+        raise OffscriptError(f"no sentence of {', '.join(corpus)} has {length} tokens", next="ask for a shorter length")
+    return torch.tensor(rows)
+
+
+def _required(oracle: LanguageModel | None) -> LanguageModel:
+    if oracle is None:
+        raise OffscriptError("the experiment names no oracle", next="add `oracle:` to it")
+    return oracle
+
+
+MEASURES: dict[str, Callable[..., list[Measurement]]] = {
+    "exposure": _exposure,
+    "likelihood": _likelihood,
+    "regret": _regret,
+}

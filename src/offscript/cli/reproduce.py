@@ -1,0 +1,87 @@
+"""`offscript reproduce`: a paper's table or figure, made again beside the paper's values."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from offscript.cli._options import Device, Json, Out, Quiet, Seed
+from offscript.cli.ls import Kind, ls
+
+if TYPE_CHECKING:
+    from offscript.audits.reproduce import Reproduction
+    from offscript.cli._progress import TrainingBar
+
+
+def reproduce(
+    experiment: Annotated[str | None, typer.Argument(help="PAPER/TABLE; without it, all are listed.")] = None,
+    scale: Annotated[str, typer.Option(help="quick (minutes on two cores), standard or paper.")] = "quick",
+    out: Out = Path("runs/reproduce"),
+    seed: Seed = 1,
+    device: Device = "cpu",
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run an experiment of the papers; print their statements, what is found here, and whether they agree."""
+    from offscript.audits.experiment import read_experiment
+    from offscript.audits.reproduce import reproduce as run
+    from offscript.audits.reproduce import store_reproduction
+
+    if experiment is None:
+        ls(Kind.experiments, as_json=as_json)
+        return
+    read = read_experiment(experiment, scale)
+    found = run(read, out, seed=seed, device=device, watcher=_Watcher(quiet=quiet))
+    written = store_reproduction(found, out / experiment / scale, scale)
+    _show(found, [str(path) for path in written], as_json=as_json)
+
+
+def _show(found: "Reproduction", written: list[str], *, as_json: bool) -> None:
+    import json
+
+    from offscript.cli._results import show_rows
+
+    statements = [
+        {"the paper": each.statement, "here": each.found, "verdict": each.verdict} for each in found.comparisons
+    ]
+    figures = {name: entry.to_json() for name, entry in found.figures.items()}
+    if as_json:
+        document = {
+            "experiment": found.experiment.name,
+            "statements": statements,
+            "figures": figures,
+            "results": written,
+        }
+        typer.echo(json.dumps(document, ensure_ascii=False))
+        return
+    typer.echo(f"{found.experiment.name}: {found.experiment.title}")
+    show_rows(
+        [
+            {
+                "figure": name,
+                "value": f"{entry.value:.4g}",
+                "interval": f"{entry.interval.lower:.4g} … {entry.interval.upper:.4g}",
+            }
+            for name, entry in found.figures.items()
+        ]
+    )
+    show_rows(statements)
+    for path in written:
+        typer.echo(path)
+
+
+class _Watcher:
+    """Says on standard error which variant is trained or measured."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet = quiet
+
+    def training(self, variant: str) -> "TrainingBar":
+        from offscript.cli._progress import TrainingBar
+
+        return TrainingBar(f"train {variant}", quiet=self._quiet)
+
+    def measuring(self, variant: str, question: str, *, stored: bool) -> None:
+        if not self._quiet:
+            note = " (at hand from an earlier run)" if stored else ""
+            typer.echo(f"{variant}: {question}{note}", err=True)
