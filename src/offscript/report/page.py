@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from offscript import __version__, _files
 from offscript.audits.audit import Answered, Record
-from offscript.report.charts.curves import curve_chart
+from offscript.report.charts.by_question import charts_of
 from offscript.report.vega import vega_script
 from offscript.report.words import number, verdict, with_interval
 
@@ -48,23 +48,13 @@ def _section(answer: Answered, record: Record) -> dict[str, Any]:
         "title": answer.title,
         "verdict": verdict(answer.name, answer.measurements),
         "measurements": answer.measurements,
-        "charts": [{"title": title, "spec": _inert(spec)} for title, spec in charts_of(answer)],
+        "charts": [
+            {"title": title, "spec": _inert(spec)} for title, spec in charts_of(answer.name, answer.measurements)
+        ],
         "exhibits": answer.exhibits,
         "recipes": [json.dumps(recipe, indent=2, ensure_ascii=False) for recipe in recipes.values()],
         "command": command_for(record, answer.name),
     }
-
-
-def charts_of(answer: Answered) -> list[tuple[str, dict[str, Any]]]:
-    """A chart for each figure that is known at every length."""
-    return [
-        (
-            f"{entry.question}.{entry.name} by length",
-            curve_chart({entry.name: entry.by_position}, x="length", y=entry.name),
-        )
-        for entry in answer.measurements
-        if entry.by_position is not None
-    ]
 
 
 def command_for(record: Record, question: str) -> str:

@@ -36,4 +36,29 @@ def _likelihood(figures: dict[str, Measurement]) -> str:
     return f"It predicts gold text with a perplexity of {with_interval(figures['ppl'])}."
 
 
-_VERDICTS: dict[str, Callable[[dict[str, Measurement]], str]] = {"likelihood": _likelihood}
+def _exposure(figures: dict[str, Measurement]) -> str:
+    if "eb_c.js" in figures:
+        ratio = figures["eb_c.js"]
+        told = f"After its own histories it deviates {with_interval(ratio)} times as much as after the oracle's (EB-C)"
+    else:
+        ratio = figures["eb_m.js"]
+        told = (
+            f"Its marginals deviate {with_interval(ratio)} times as much on its own histories as on the text's (EB-M)"
+        )
+    if ratio.interval.lower > 1:
+        return f"{told}: exposure bias is there."
+    return f"{told}: " + ("none to be seen." if ratio.interval.upper > 1 else "its own histories suit it better.")
+
+
+def _regret(figures: dict[str, Measurement]) -> str:
+    return (
+        f"Each token of its own text costs {with_interval(figures['q_per_token'])} nats of regret; "
+        f"the oracle gives that text {with_interval(figures['nll_oracle'])} nats a token."
+    )
+
+
+_VERDICTS: dict[str, Callable[[dict[str, Measurement]], str]] = {
+    "likelihood": _likelihood,
+    "exposure": _exposure,
+    "regret": _regret,
+}

@@ -25,7 +25,7 @@ def curve_chart(
         if all(map(math.isfinite, (value, lower, upper)))
     ]
     along = {"field": "place", "type": "quantitative", "title": x, "axis": {"tickMinStep": 1}}
-    legend = {"orient": "top"} if len(curves) > 1 else None
+    legend = {"orient": "top", "symbolOpacity": 1} if len(curves) > 1 else None
     shared = {"x": along, "color": {"field": "series", "type": "nominal", "title": None, "legend": legend}}
     band = {
         "mark": {"type": "area", "opacity": 0.2},

@@ -1,0 +1,57 @@
+"""Which charts a question's figures are shown in."""
+
+from collections.abc import Callable, Sequence
+
+from offscript.measures.intervals import Curve
+from offscript.measures.measurement import Measurement
+from offscript.report.charts.curves import Specification, curve_chart
+
+Titled = tuple[str, Specification]
+_HISTORY = "history length"
+
+
+def charts_of(question: str, measurements: Sequence[Measurement]) -> list[Titled]:
+    """Titled charts; a question that has none of its own shows each figure that is known at every length."""
+    curves = {entry.name: entry.by_position for entry in measurements if entry.by_position is not None}
+    if not curves:
+        return []
+    if question in _CHARTS:
+        return _CHARTS[question](curves)
+    return [(f"{name} by length", curve_chart({name: curve}, x="length", y=name)) for name, curve in curves.items()]
+
+
+def _exposure(curves: dict[str, Curve]) -> list[Titled]:
+    charts = []
+    for kind, title in (("eb_c.", "EB-C"), ("eb_m.", "EB-M")):
+        if chosen := _below(curves, kind):
+            told = f"{title}: deviation on the model's own histories over that on the data's, by distance"
+            charts.append((told, curve_chart(chosen, x=_HISTORY, y=title, reference=1.0)))
+    for distance in ("tv", "js"):
+        chosen = {
+            name.removeprefix("cgd_").removesuffix(f".{distance}").replace("_", " "): curve
+            for name, curve in curves.items()
+            if name.startswith("cgd_") and name.endswith(f".{distance}")
+        }
+        if len(chosen) > 2:
+            told = f"Deviation from the oracle after different kinds of history (CGD, {distance})"
+            return [*charts, (told, curve_chart(chosen, x=_HISTORY, y="CGD"))]
+    return charts
+
+
+def _regret(curves: dict[str, Curve]) -> list[Titled]:
+    charts = []
+    if "q_per_sequence" in curves:
+        chart = curve_chart({"Q": curves["q_per_sequence"]}, x="tokens", y="Q (nats)")
+        charts.append(("Regret gathered over the first tokens", chart))
+    if "excess_acc_err" in curves:
+        excess = {"excess": curves["excess_acc_err"]}
+        chart = curve_chart(excess, x="tokens", y="excess accumulated error (%)", reference=0.0)
+        charts.append(("Accumulated error beyond what the same errors would cost without exposure bias", chart))
+    return charts
+
+
+def _below(curves: dict[str, Curve], prefix: str) -> dict[str, Curve]:
+    return {name.removeprefix(prefix): curve for name, curve in curves.items() if name.startswith(prefix)}
+
+
+_CHARTS: dict[str, Callable[[dict[str, Curve]], list[Titled]]] = {"exposure": _exposure, "regret": _regret}
