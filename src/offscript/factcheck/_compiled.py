@@ -7,9 +7,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-import numba  # type: ignore[import-untyped]
-
 from offscript._files import cache_folder
+from offscript.errors import OffscriptError
+
+try:
+    import numba
+except ImportError as error:
+    raise OffscriptError(
+        "the fact checker needs numba", why="it is not installed", next="pip install offscript[factcheck]"
+    ) from error
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -70,9 +70,7 @@ class Analyzer:
         return asdict(self)
 
 
-def drop_absent(
-    numbers: NDArray[np.int32], counts: NDArray[np.int64]
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def drop_absent(numbers: NDArray[np.int32], counts: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Leave out the tokens numbered ABSENT and count each text's tokens again."""
     kept = numbers != ABSENT
     if kept.all():
@@ -90,10 +88,12 @@ def _stems(entries: Sequence[bytes], stemmer: str) -> list[bytes]:
 @functools.cache
 def _stem_function(name: str) -> Callable[[str], str]:
     try:
-        import snowballstemmer  # type: ignore[import-untyped]
+        import snowballstemmer
     except ImportError as error:
         raise OffscriptError(
-            f"stemmer {name!r} needs snowballstemmer", why="it is not installed", next="pip install snowballstemmer"
+            f"stemmer {name!r} needs snowballstemmer",
+            why="it is not installed",
+            next="pip install offscript[factcheck]",
         ) from error
     if name not in snowballstemmer.algorithms():
         raise OffscriptError(f"unknown stemmer {name!r}", next=nearest(name, [NONE, *snowballstemmer.algorithms()]))

@@ -1,5 +1,6 @@
-"""Byte strings and their numbers: a hash table of flat arrays that grows while indexing and is mapped from disk after."""
+"""Byte strings and their numbers: a hash table of flat arrays, grown while indexing, mapped from disk later."""
 
+import itertools
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TypeVar
 
@@ -36,7 +37,7 @@ class Lexicon(NamedTuple):
     def entries(self) -> Iterator[bytes]:
         """All strings in order."""
         pool, offsets = self.pool.tobytes(), self.offsets.tolist()
-        return (pool[start:end] for start, end in zip(offsets, offsets[1:], strict=False))
+        return (pool[start:end] for start, end in itertools.pairwise(offsets))
 
     def find_all(self, other: "Lexicon") -> NDArray[np.int32]:
         """For every string of another lexicon its number in this one, or ABSENT."""
@@ -124,7 +125,7 @@ def hash_of(entry: NDArray[np.uint8], start: int, end: int) -> np.uint32:
 
 
 @compiled
-def probe(entry: NDArray[np.uint8], start: int, end: int, hashed: np.uint32, lexicon: Lexicon) -> int:
+def probe(entry: NDArray[np.uint8], start: int, end: int, hashed: np.uint32, lexicon: Lexicon) -> np.int64:
     """The slot that holds entry[start:end], or the free one where it belongs."""
     mask = len(lexicon.slots) - 1
     slot = np.int64(hashed) & mask

@@ -63,9 +63,7 @@ def lower_case() -> NDArray[np.uint32]:
 
 
 @compiled
-def next_word(
-    codes: NDArray[np.uint32], position: int, end: int, classes: NDArray[np.uint8]
-) -> tuple[int, int]:
+def next_word(codes: NDArray[np.uint32], position: int, end: int, classes: NDArray[np.uint8]) -> tuple[int, int]:
     """Start and end of the first word at or after `position`; both are `end` when there is none."""
     while position < end:
         kind = classes[codes[position]]
@@ -112,9 +110,7 @@ def _after_emoji(codes: NDArray[np.uint32], position: int, end: int, classes: ND
 
 
 @compiled
-def _after_flag(
-    codes: NDArray[np.uint32], position: int, end: int, classes: NDArray[np.uint8]
-) -> tuple[int, bool]:
+def _after_flag(codes: NDArray[np.uint32], position: int, end: int, classes: NDArray[np.uint8]) -> tuple[int, bool]:
     """WB15, WB16: regional indicators go in pairs; the second value is False for one that stands alone."""
     position = _after_extends(codes, position + 1, end, classes)
     paired = position < end and classes[codes[position]] == REGIONAL

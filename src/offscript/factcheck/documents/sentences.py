@@ -5,11 +5,13 @@ import re
 from offscript.corpora.prose import AMBIGUOUS, INITIALS, OPENERS, TITLES
 
 # A sentence ends at . ! ? … (with closing quotes or brackets) before white space and what may open the next one,
-# at an ideographic full stop, or at an empty line. A single line break is mere wrapping.
+# at an ideographic full stop, or at an empty line. A single line break is mere wrapping. The pattern begins with all
+# first characters together, because `re` can then skip to the next of them at full speed.
 _BOUNDARY = re.compile(
-    r"""[.!?…]+["'”’»)\]]*\s+(?=["'“‘«(\[]*[A-Z0-9À-ÖØ-ÞΑ-ΩА-Я])|[。！？]+["'”’」』）]*\s*|\n[^\S\n]*\n\s*"""
+    r"""[.!?…。！？\n](?:(?<=[.!?…])[.!?…]*["'”’»)\]]*\s+(?=["'“‘«(\[]*[A-Z0-9À-ÖØ-ÞΑ-ΩА-Я])"""
+    r"""|(?<=[。！？])[。！？]*["'”’」』）]*\s*|(?<=\n)[^\S\n]*\n\s*)"""
 )
-_LAST_WORD = re.compile(r"""[^\s"'“‘«(\[]*$""")
+_OPENING = "\"'“‘«(["
 _NEXT_WORD = re.compile(r"""["'“‘«(\[]*([\w.]+)""")
 _LONGEST_WORD = 12
 
@@ -31,8 +33,7 @@ def _is_abbreviation(text: str, boundary: re.Match[str]) -> bool:
     if boundary[0].rstrip() != ".":
         return False
     stop = boundary.start()
-    last = _LAST_WORD.search(text[max(0, stop - _LONGEST_WORD) : stop])
-    word = last[0].lower() if last else ""
+    word = text[max(0, stop - _LONGEST_WORD) : stop].replace("\n", " ").rpartition(" ")[2].lstrip(_OPENING).lower()
     if word in TITLES or (len(word) == 1 and word.isalpha() and word != "i"):
         return True
     if word not in AMBIGUOUS and not INITIALS.fullmatch(word):

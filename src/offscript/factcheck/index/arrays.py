@@ -17,7 +17,7 @@ from offscript.errors import OffscriptError
 
 Arrays = dict[str, NDArray[Any]]
 Shape = tuple[np.dtype[Any], int]
-DTYPES = {
+DTYPES: dict[str, np.dtype[Any]] = {
     "I64": np.dtype(np.int64),
     "I32": np.dtype(np.int32),
     "U32": np.dtype(np.uint32),
@@ -38,9 +38,7 @@ def writing_arrays(path: Path, shapes: Mapping[str, Shape]) -> Iterator[Arrays]:
             _reserve(stream.fileno(), size)
             mapping = mmap.mmap(stream.fileno(), size)
             mapping[: len(header)] = header
-            yield {
-                name: np.ndarray(length, dtype, mapping, offsets[name]) for name, (dtype, length) in shapes.items()
-            }
+            yield {name: np.ndarray(length, dtype, mapping, offsets[name]) for name, (dtype, length) in shapes.items()}
             mapping.flush()
     except OSError as error:
         raise OffscriptError(f"{path} cannot be written", why=error.strerror or str(error)) from error
@@ -60,8 +58,7 @@ def map_arrays(path: Path) -> Arrays:
     begin = LENGTH_BYTES + int.from_bytes(mapping[:LENGTH_BYTES], "little")
     arrays: Arrays = {}
     for name, entry in json.loads(mapping[LENGTH_BYTES:begin]).items():
-        start, (length,) = entry["data_offsets"][0], entry["shape"]
-        arrays[name] = np.ndarray(length, DTYPES[entry["dtype"]], mapping, begin + start)
+        arrays[name] = np.ndarray(entry["shape"], DTYPES[entry["dtype"]], mapping, begin + entry["data_offsets"][0])
     return arrays
 
 

@@ -39,8 +39,10 @@ class Index:
 
 
 def open_index(folder: Path | str, *, verify: bool = True) -> Index:
-    """Open an index. Files whose size differs from the manifest's are refused, and unless `verify` is False also
-    those whose checksum does; that reads every file once, at several gigabytes a second."""
+    """Open an index; a file whose size or checksum is not the manifest's is refused.
+
+    Checksums cost one reading of every file, at several gigabytes a second; `verify=False` saves that.
+    """
     folder = Path(folder)
     for attempt in range(ATTEMPTS):
         manifest = read_manifest(folder)

@@ -56,7 +56,9 @@ class Block:
             **{f"terms.{name}": array for name, array in terms._asdict().items()},
             **{f"ids.{name}": array for name, array in self.ids()._asdict().items()},
             **_inverted(tokens, ends, terms.size),
-            **_ragged("stored", [len(field) for field in self._stored], np.frombuffer(b"".join(self._stored), np.uint8)),
+            **_ragged(
+                "stored", [len(field) for field in self._stored], np.frombuffer(b"".join(self._stored), np.uint8)
+            ),
             **_ragged(
                 "sentences",
                 [len(starts) for starts in self._sentences],

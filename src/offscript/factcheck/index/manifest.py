@@ -71,7 +71,9 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         content = json.loads(path.read_bytes())
     except FileNotFoundError as error:
-        raise OffscriptError(f"{folder} holds no index", next="build one with: offscript index DOCUMENTS --out DIR") from error
+        raise OffscriptError(
+            f"{folder} holds no index", next="build one with: offscript index DOCUMENTS --out DIR"
+        ) from error
     except (OSError, ValueError) as error:
         raise _damaged(path) from error
     if not isinstance(content, dict) or content.pop("crc32", None) != _crc32_of(content):
@@ -80,7 +82,9 @@ def read_manifest(folder: Path) -> Manifest:
         raise OffscriptError(f"{path} is of another version of offscript", next=REBUILD)
     return Manifest(
         Analyzer(**content["analyzer"]),
-        tuple(SegmentFiles(*(_file(entry[name]) for name in ("segment", "deletions"))) for entry in content["segments"]),
+        tuple(
+            SegmentFiles(*(_file(entry[name]) for name in ("segment", "deletions"))) for entry in content["segments"]
+        ),
     )
 
 

@@ -1,5 +1,6 @@
 """A segment: documents and their postings in one immutable file, and which of the documents are deleted since."""
 
+import itertools
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -87,9 +88,9 @@ class Segment:
         bounds = self.stored.offsets[first : first + len(STORED_FIELDS) + 1]
         pool = self.stored.values[bounds[0] : bounds[-1]].tobytes()
         ends = (bounds - bounds[0]).tolist()
-        fields = [pool[start:end].decode("utf-8") for start, end in zip(ends, ends[1:], strict=False)]
+        title, text, url, date = (pool[start:end].decode("utf-8") for start, end in itertools.pairwise(ends))
         starts = self.sentences.values[self.sentences.offsets[number] : self.sentences.offsets[number + 1]]
-        return Document(self.id_of(number), *fields, starts=tuple(starts.tolist()))
+        return Document(self.id_of(number), title, text, url, date, tuple(starts.tolist()))
 
     def id_of(self, number: int) -> str:
         """The id of a document."""

@@ -201,7 +201,9 @@ class _Writer:
             for earlier in lexicons[:position]:
                 if (repeated := np.flatnonzero(earlier.find_all(later) != ABSENT)).size:
                     id = later.entry(int(repeated[0])).decode("utf-8")
-                    raise OffscriptError(f"document id {id!r} occurs twice", next="give every document an id of its own")
+                    raise OffscriptError(
+                        f"document id {id!r} occurs twice", next="give every document an id of its own"
+                    )
 
     def _next_path(self, kind: str) -> Path:
         path = self.folder / f"{kind}-{self._number:06d}.safetensors"
@@ -223,7 +225,7 @@ def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
 
 
 def _mergeable_run(sizes: Sequence[int]) -> slice | None:
-    """The first MERGE_FACTOR or more neighbours up to some order of magnitude (to base MERGE_FACTOR), smallest first."""
+    """MERGE_FACTOR or more neighbours up to one order of magnitude (to base MERGE_FACTOR), the smallest first."""
     orders = [_order(size) for size in sizes]
     for order in sorted(set(orders)):
         start = 0

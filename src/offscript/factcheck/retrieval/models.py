@@ -22,8 +22,20 @@ from offscript.factcheck.retrieval.similarities import (
 )
 
 DEFAULT_MODEL = "dfr-be-b-z"
-_NORMALIZATIONS: dict[str, tuple[Callable[..., Any], str]] = {"h1": (H1, "c"), "h2": (H2, "c"), "h3": (H3, "mu"), "z": (Z, "z")}
-_POSITIVE = {"k1": "0 or more", "b": "0 to 1", "c": "above 0", "mu": "above 0", "z": "above 0", "lambda": "between 0 and 1"}
+_NORMALIZATIONS: dict[str, tuple[Callable[..., Any], str]] = {
+    "h1": (H1, "c"),
+    "h2": (H2, "c"),
+    "h3": (H3, "mu"),
+    "z": (Z, "z"),
+}
+_POSITIVE = {
+    "k1": "0 or more",
+    "b": "0 to 1",
+    "c": "above 0",
+    "mu": "above 0",
+    "z": "above 0",
+    "lambda": "between 0 and 1",
+}
 
 
 def model_names() -> list[str]:
@@ -41,7 +53,9 @@ def retrieval_model(text: str) -> Similarity:
     build, known = _BUILDERS[specification.name]
     for key, value in specification.settings.items():
         if key not in known:
-            raise OffscriptError(f"{specification.name} has no setting {key!r}", next=nearest(key, known) if known else "leave it out")
+            raise OffscriptError(
+                f"{specification.name} has no setting {key!r}", next=nearest(key, known) if known else "leave it out"
+            )
         _refuse_out_of_range(text, key, value)
     return build({key: float(value) for key, value in specification.settings.items()})
 

@@ -32,7 +32,6 @@ class SegmentScores:
             segment.postings.documents,
             np.empty(len(segment.postings.documents), dtype=np.float32),
             np.zeros(segment.terms.size, dtype=np.float32),
-            np.zeros(segment.terms.size, dtype=np.float32),
         )
 
     @property
@@ -53,7 +52,6 @@ class SegmentScores:
         scores = self._similarity.score(frequencies[span].astype(np.float64), lengths, term).astype(np.float32)
         self.postings.scores[span] = scores
         self.postings.highest[number] = scores.max(initial=-np.inf)
-        self.postings.lowest[number] = scores.min(initial=np.inf)
         self._known[number] = True
 
     @contextlib.contextmanager

@@ -104,7 +104,7 @@ class Searcher:
         """The best documents of one segment."""
         total = len(queries.starts) - 1
         k = min(k, scores.size)
-        best = Best(np.full((total, k), NOTHING, np.int32), np.full((total, k), -np.inf, np.float32), np.zeros(total, np.int64))
+        best = Best(np.full((total, k), NOTHING, dtype=np.int32), np.full((total, k), -np.inf))
 
         def run(first: int, last: int) -> None:
             with scores.workspace() as (sums, met):
@@ -138,7 +138,9 @@ def _distinct_terms(
 
 
 def _numbered(best: Best, first: int) -> Ranking:
-    return Ranking(np.where(best.documents == NOTHING, NOTHING, best.documents + np.int64(first)), best.scores)
+    return Ranking(
+        np.where(best.documents == NOTHING, NOTHING, best.documents + np.int64(first)), best.scores.astype(np.float32)
+    )
 
 
 def _merged(parts: Sequence[Ranking], queries: int, k: int) -> Ranking:

@@ -5,6 +5,7 @@ of T tokens, df documents with the term, F occurrences of it. lg is the logarith
 document is the sum over its terms.
 """
 
+import math
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -94,7 +95,7 @@ class BM25:
 
     def score(self, tf: Floats, dl: Floats, term: Term) -> Floats:
         df = term.document_frequency
-        idf = np.float32(np.log(1 + (term.documents - df + 0.5) / (df + 0.5)))
+        idf = np.float32(math.log(1 + (term.documents - df + 0.5) / (df + 0.5)))
         k1, b = np.float32(self.k1), np.float32(self.b)
         inverse = 1 / (k1 * ((1 - b) + b * dl.astype(np.float32) / term.average_length))
         return (idf - idf / (1 + tf.astype(np.float32) * inverse)).astype(np.float64)
@@ -105,7 +106,7 @@ class Classic:
     """√tf · (ln((N + 1) / (df + 1)) + 1) / √dl: Lucene's tf·idf."""
 
     def score(self, tf: Floats, dl: Floats, term: Term) -> Floats:
-        idf = np.log((term.documents + 1) / (term.document_frequency + 1)) + 1
+        idf = math.log((term.documents + 1) / (term.document_frequency + 1)) + 1
         return np.sqrt(tf) * idf / np.sqrt(dl)
 
 
@@ -166,7 +167,7 @@ def _bose_einstein(tfn: Floats, term: Term) -> Floats:
 def _geometric(tfn: Floats, term: Term) -> Floats:
     """Geometric approximation of Bose–Einstein, already times tfn / (1 + tfn)."""
     rate = (term.total_frequency + 1) / (term.documents + term.total_frequency + 1)
-    once, always = lg(1 + rate), lg((1 + rate) / rate)
+    once, always = math.log2(1 + rate), math.log2((1 + rate) / rate)
     return always - (always - once) / (1 + tfn)
 
 
@@ -175,12 +176,12 @@ def _inverse_frequency(basic: str, term: Term) -> float:
     documents, frequency = term.documents, term.total_frequency
     match basic:
         case "if":
-            return float(lg(1 + (documents + 1) / (frequency + 0.5)))
+            return math.log2(1 + (documents + 1) / (frequency + 0.5))
         case "in":
-            return float(lg((documents + 1) / (term.document_frequency + 0.5)))
+            return math.log2((documents + 1) / (term.document_frequency + 0.5))
         case _:
             expected = documents * (1 - ((documents - 1) / documents) ** frequency)
-            return float(lg((documents + 1) / (expected + 0.5)))
+            return math.log2((documents + 1) / (expected + 0.5))
 
 
 @dataclass(frozen=True)

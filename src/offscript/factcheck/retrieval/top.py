@@ -1,8 +1,9 @@
 """The search loop: exact top-k, term by term, that leaves out what cannot get into the result any more.
 
-Terms are taken by falling bound on their score. As long as a document not met yet could still enter the top k, all
-postings of the next term are added up. After that only documents met before matter, and of those only the ones that
-can still reach the k-th best score (Buckley and Lewit, 1985; Moffat and Zobel, 1996; with a safe bound).
+Terms are taken rarest first. After each of them the k best documents so far are scored in full, which gives a score
+that the k-th best is sure to reach. As long as a document not met yet could still reach it, all postings of the next
+term are added up; after that only documents met before matter, and of those only the ones that still can (a safe form
+of Moffat and Zobel's "continue" strategy, 1996).
 """
 
 from typing import NamedTuple
@@ -15,17 +16,17 @@ from offscript.factcheck._compiled import compiled
 UNMET = -1e300  # a document that no term has met; every real score is far above
 DELETED = -np.inf
 SLACK = 1e-6  # bounds are compared with this relative room for rounding
-PROBE_COST = 6  # a step of a binary search costs about so many postings read in order
+PROBE_COST = 2  # a step of a binary search costs about so many postings read in order
+COMPLETION_COST = 32  # and a whole search so many
 
 
 class ScoredPostings(NamedTuple):
-    """A segment's postings with a model's scores, and the bounds of every term's scores."""
+    """A segment's postings with a model's scores, and the highest score of every term."""
 
     starts: NDArray[np.int64]  # [terms + 1]
     documents: NDArray[np.int32]
     scores: NDArray[np.float32]
     highest: NDArray[np.float32]  # [terms]
-    lowest: NDArray[np.float32]  # [terms]
 
 
 class Queries(NamedTuple):
@@ -37,11 +38,10 @@ class Queries(NamedTuple):
 
 
 class Best(NamedTuple):
-    """The best documents of every query, best first; counts says how many there are."""
+    """The best documents of every query, best first. Both are filled with what stands for nothing beforehand."""
 
     documents: NDArray[np.int32]  # [queries, k]
-    scores: NDArray[np.float32]  # [queries, k]
-    counts: NDArray[np.int64]  # [queries]
+    scores: NDArray[np.float64]  # [queries, k]
 
 
 @compiled
@@ -55,54 +55,45 @@ def rank(
     best: Best,
 ) -> None:
     """Rank queries first to last - 1. `sums` is UNMET or DELETED for every document, and is so again afterwards."""
-    heap = np.empty(best.documents.shape[1], dtype=np.float64)
+    leaders = Best(best.documents[:1].copy(), best.scores[:1].copy())
     for query in range(first, last):
-        terms = queries.terms[queries.starts[query] : queries.starts[query + 1]]
-        weights = queries.weights[queries.starts[query] : queries.starts[query + 1]]
-        order = _by_falling_bound(postings, terms, weights)
-        above, below = _bounds(postings, terms, weights, order)
+        terms = queries.terms[queries.starts[query] : queries.starts[query + 1]].copy()
+        weights = queries.weights[queries.starts[query] : queries.starts[query + 1]].copy()
+        _sort_rarest_first(postings.starts, terms, weights)
+        above = _bounds(postings, terms, weights)
         count, taken, threshold = 0, 0, -np.inf
-        while taken < len(order) and not _out_of_reach(above[taken], threshold):
-            term, weight = terms[order[taken]], weights[order[taken]]
+        while taken < len(terms) and not _out_of_reach(above[taken], threshold):
+            count = _add_all(postings, terms[taken], weights[taken], sums, met, count, leaders)
             taken += 1
-            count, reached = _add_all(postings, term, weight, sums, met, count, heap)
-            threshold = max(threshold, reached + below[taken])
+            if _worth_completing(postings.starts, terms, taken, leaders):
+                threshold = max(threshold, _least_completed(postings, terms[taken:], weights[taken:], leaders))
         kept = count
-        for later in range(taken, len(order)):
+        for later in range(taken, len(terms)):
             kept = _keep_reachable(sums, met, kept, above[later], threshold)
-            reached = _add_to_met(postings, terms[order[later]], weights[order[later]], sums, met, kept, heap)
-            threshold = max(threshold, reached + below[later + 1])
-        best.counts[query] = _select(sums, met, kept, best.documents[query], best.scores[query])
+            _add_to_met(postings, terms[later], weights[later], sums, met, kept)
+        _select(sums, met, kept, best.documents[query], best.scores[query])
         for index in range(count):
             sums[met[index]] = UNMET
 
 
 @compiled
-def _by_falling_bound(
-    postings: ScoredPostings, terms: NDArray[np.int32], weights: NDArray[np.float64]
-) -> NDArray[np.int64]:
-    """Places of the terms, the one that can add most first (insertion sort: queries are short)."""
-    order = np.empty(len(terms), dtype=np.int64)
-    for place in range(len(terms)):
-        bound, free = weights[place] * postings.highest[terms[place]], place
-        while free > 0 and weights[order[free - 1]] * postings.highest[terms[order[free - 1]]] < bound:
-            order[free] = order[free - 1]
-            free -= 1
-        order[free] = place
-    return order
+def _sort_rarest_first(starts: NDArray[np.int64], terms: NDArray[np.int32], weights: NDArray[np.float64]) -> None:
+    """Insertion sort by document frequency: queries are short."""
+    for place in range(1, len(terms)):
+        term, weight = terms[place], weights[place]
+        while place > 0 and starts[terms[place - 1] + 1] - starts[terms[place - 1]] > starts[term + 1] - starts[term]:
+            terms[place], weights[place] = terms[place - 1], weights[place - 1]
+            place -= 1
+        terms[place], weights[place] = term, weight
 
 
 @compiled
-def _bounds(
-    postings: ScoredPostings, terms: NDArray[np.int32], weights: NDArray[np.float64], order: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The most and the least that the terms from each place of the order on can add to a document."""
-    above, below = np.zeros(len(order) + 1), np.zeros(len(order) + 1)
-    for place in range(len(order) - 1, -1, -1):
-        term, weight = terms[order[place]], weights[order[place]]
-        above[place] = above[place + 1] + weight * max(postings.highest[term], np.float32(0))
-        below[place] = below[place + 1] + weight * min(postings.lowest[term], np.float32(0))
-    return above, below
+def _bounds(postings: ScoredPostings, terms: NDArray[np.int32], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The most that the terms from each place on can add to a document."""
+    above = np.zeros(len(terms) + 1)
+    for place in range(len(terms) - 1, -1, -1):
+        above[place] = above[place + 1] + weights[place] * max(postings.highest[terms[place]], np.float32(0))
+    return above
 
 
 @compiled
@@ -118,11 +109,12 @@ def _add_all(
     sums: NDArray[np.float64],
     met: NDArray[np.int32],
     count: int,
-    heap: NDArray[np.float64],
-) -> tuple[int, float]:
-    """Add a term to every document that holds it; returns how many are met now, and the k-th best sum it made."""
+    leaders: Best,
+) -> int:
+    """Add a term to every document that holds it; the best of these become the leaders. Returns how many are met."""
     documents, scores = postings.documents, postings.scores
-    heap[:] = -np.inf
+    leading, leading_sums = leaders.documents[0], leaders.scores[0]
+    leading_sums[:] = -np.inf
     for posting in range(postings.starts[term], postings.starts[term + 1]):
         document = documents[posting]
         total = sums[document]
@@ -133,9 +125,37 @@ def _add_all(
             met[count] = document
             count += 1
         sums[document] = total
-        if total > heap[0]:
-            _replace_least(heap, total)
-    return count, heap[0]
+        if total > leading_sums[0]:
+            _sink(leading, leading_sums, len(leading), document, total)
+    return count
+
+
+@compiled
+def _worth_completing(starts: NDArray[np.int64], terms: NDArray[np.int32], taken: int, leaders: Best) -> bool:
+    """Whether the next term has so many postings that to complete the leaders costs less than to add them all."""
+    if taken == len(terms):
+        return False
+    probes = leaders.documents.shape[1] * (len(terms) - taken)
+    return bool(starts[terms[taken] + 1] - starts[terms[taken]] > COMPLETION_COST * probes)
+
+
+@compiled
+def _least_completed(
+    postings: ScoredPostings, terms: NDArray[np.int32], weights: NDArray[np.float64], leaders: Best
+) -> float:
+    """The least full score of the leaders, given the terms not added yet; -inf if there are fewer than k leaders."""
+    least = np.inf
+    for leader in range(leaders.documents.shape[1]):
+        document, total = leaders.documents[0, leader], leaders.scores[0, leader]
+        if total == -np.inf:
+            return -np.inf
+        for place in range(len(terms)):
+            end = postings.starts[terms[place] + 1]
+            posting = _first_at_least(postings.documents, postings.starts[terms[place]], end, document)
+            if posting < end and postings.documents[posting] == document:
+                total += weights[place] * postings.scores[posting]
+        least = min(least, total)
+    return least
 
 
 @compiled
@@ -160,9 +180,8 @@ def _add_to_met(
     sums: NDArray[np.float64],
     met: NDArray[np.int32],
     kept: int,
-    heap: NDArray[np.float64],
-) -> float:
-    """Add a term to the first `kept` met documents, and maybe to others met; returns the k-th best sum of the kept."""
+) -> None:
+    """Add a term to the first `kept` met documents, and maybe to others that are met."""
     documents, scores = postings.documents, postings.scores
     start, end = postings.starts[term], postings.starts[term + 1]
     if kept * PROBE_COST * np.log2(end - start + 1) < end - start:
@@ -174,11 +193,6 @@ def _add_to_met(
         for posting in range(start, end):
             if sums[documents[posting]] > UNMET:
                 sums[documents[posting]] += weight * scores[posting]
-    heap[:] = -np.inf
-    for index in range(kept):
-        if sums[met[index]] > heap[0]:
-            _replace_least(heap, sums[met[index]])
-    return heap[0]
 
 
 @compiled
@@ -194,46 +208,26 @@ def _first_at_least(documents: NDArray[np.int32], start: int, end: int, document
 
 
 @compiled
-def _replace_least(heap: NDArray[np.float64], value: float) -> None:
-    """Put a value in the place of a min-heap's least."""
-    place, size = 0, len(heap)
-    while True:
-        child = 2 * place + 1
-        if child >= size:
-            break
-        if child + 1 < size and heap[child + 1] < heap[child]:
-            child += 1
-        if heap[child] >= value:
-            break
-        heap[place] = heap[child]
-        place = child
-    heap[place] = value
-
-
-@compiled
 def _select(
     sums: NDArray[np.float64],
     met: NDArray[np.int32],
     kept: int,
     documents: NDArray[np.int32],
-    scores: NDArray[np.float32],
-) -> int:
-    """Write the best of the kept documents, best first, equal scores in document order; returns how many they are."""
+    scores: NDArray[np.float64],
+) -> None:
+    """Write the best of the kept documents, best first, equal scores (in single precision) in document order."""
     size = 0
     for index in range(kept):
-        document, score = met[index], np.float32(sums[met[index]])
-        if size == len(documents):
-            if not _better(score, document, scores[0], documents[0]):
-                continue
-            _sink(documents, scores, size, document, score)
-        else:
+        document, score = met[index], np.float64(np.float32(sums[met[index]]))
+        if size < len(documents):
             _rise(documents, scores, size, document, score)
             size += 1
+        elif _better(score, document, scores[0], documents[0]):
+            _sink(documents, scores, size, document, score)
     for end in range(size - 1, 0, -1):
         document, score = documents[end], scores[end]
         documents[end], scores[end] = documents[0], scores[0]
         _sink(documents, scores, end, document, score)
-    return size
 
 
 @compiled
@@ -242,7 +236,7 @@ def _better(score: float, document: int, other_score: float, other: int) -> bool
 
 
 @compiled
-def _rise(documents: NDArray[np.int32], scores: NDArray[np.float32], size: int, document: int, score: float) -> None:
+def _rise(documents: NDArray[np.int32], scores: NDArray[np.float64], size: int, document: int, score: float) -> None:
     """Add to a heap whose root is the worst."""
     place = size
     while place > 0:
@@ -255,7 +249,7 @@ def _rise(documents: NDArray[np.int32], scores: NDArray[np.float32], size: int, 
 
 
 @compiled
-def _sink(documents: NDArray[np.int32], scores: NDArray[np.float32], size: int, document: int, score: float) -> None:
+def _sink(documents: NDArray[np.int32], scores: NDArray[np.float64], size: int, document: int, score: float) -> None:
     """Put in the place of the root of a heap whose root is the worst."""
     place = 0
     while True:
