@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from offscript.measures._figures import Figure
-from offscript.measures._jackknife import jackknife_profile
+from offscript.measures._leave_out import leave_out_profile
 from offscript.measures._resampling import FloatArray
 from offscript.measures.distances import DISTANCES, distances
 from offscript.measures.intervals import RESAMPLES, bootstrap_by_length, ratio
@@ -141,7 +141,7 @@ def _jackknifed(
 ) -> Figure:
     """From [1 + groups, lengths]: the first row is the figure, the others leave a group out."""
     samples = [table[1:]] if marginals.paired else np.split(table[1:], [len(marginals.data_on_data.sizes)])
-    return Figure.of(jackknife_profile(table[0], samples, level=level, highest=highest, logarithmic=logarithmic))
+    return Figure.of(leave_out_profile(table[0], samples, level=level, highest=highest, logarithmic=logarithmic))
 
 
 def _indicator_figures(marginals: Marginals, *, seed: Seed, level: float, resamples: int) -> dict[str, Figure]:
