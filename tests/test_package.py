@@ -34,7 +34,7 @@ PUBLIC = {
         TransformerSettings load_model save shipped_models
     """,
     "offscript.report": "",
-    "offscript.sampling": "Draws Generated draw generate texts",
+    "offscript.sampling": "Draws Generated draw generate generate_each texts",
     "offscript.training": "ALGORITHMS Recipe Trained read_recipe recipe_from train",
     "offscript.web": "",
 }
