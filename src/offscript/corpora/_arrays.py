@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from offscript.errors import OffscriptError
 
 Integers = NDArray[np.integer[Any]]
-BLOCK = 1 << 16
+BLOCK = 1 << 13
 
 
 class Column:

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from offscript.errors import OffscriptError
 
-# Below 12, orders of 5 or 6 things are visibly not equally likely.
-ROUNDS = 12
+# With fewer, orders of 5 or 6 things are visibly not equally likely.
+ROUNDS = 16
 
 
 def derived_seed(*parts: int | str) -> int:
@@ -30,7 +30,8 @@ class Permutation:
         self.n = n
         bits = max(2, (n - 1).bit_length())
         self._low_bits, self._high_bits = bits // 2, bits - bits // 2
-        self._keys = [np.uint64(derived_seed(seed, "round", index)) for index in range(ROUNDS)]
+        drawn = hashlib.shake_128(str(seed).encode()).digest(ROUNDS * 16)
+        self._keys = np.frombuffer(drawn, "<u8").astype(np.uint64).reshape(ROUNDS, 2)
 
     def __len__(self) -> int:
         return self.n
@@ -45,21 +46,11 @@ class Permutation:
         return values.astype(np.int64)
 
     def _through_network(self, values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Each round hashes the low half by multiply, add and shift (Dietzfelbinger 1996) into the high half."""
         low_bits, high_bits = self._low_bits, self._high_bits
-        for key in self._keys:
-            low = values & _mask(low_bits)
-            high = (values >> np.uint64(low_bits)) ^ (_mixed(low ^ key) & _mask(high_bits))
-            values = (low << np.uint64(high_bits)) | high
+        for factor, summand in self._keys:
+            low = values & np.uint64((1 << low_bits) - 1)
+            hashed = (low * factor + summand) >> np.uint64(64 - high_bits)
+            values = (low << np.uint64(high_bits)) | ((values >> np.uint64(low_bits)) ^ hashed)
             low_bits, high_bits = high_bits, low_bits
         return values
-
-
-def _mask(bits: int) -> np.uint64:
-    return np.uint64((1 << bits) - 1)
-
-
-def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The finalizer of splitmix64 (Steele et al. 2014)."""
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))

@@ -160,8 +160,8 @@ class CharacterVocabulary(_Listed):
 class HubVocabulary(Vocabulary):
     """A Hugging Face tokenizer. Start is its beginning-of-text token, else its end-of-text token."""
 
-    def __init__(self, tokenizer: Any, *, size: int | None = None, name: str = "") -> None:
-        self.tokenizer, self.name = tokenizer, name or str(tokenizer.name_or_path)
+    def __init__(self, tokenizer: Any, *, size: int | None = None, name: str = "", revision: str | None = None) -> None:
+        self.tokenizer, self.name, self.revision = tokenizer, name or str(tokenizer.name_or_path), revision
         self.size = size or len(tokenizer)
         self.end = tokenizer.eos_token_id
         self.unknown = tokenizer.unk_token_id
@@ -175,9 +175,21 @@ class HubVocabulary(Vocabulary):
     @classmethod
     def load(cls, name: str, *, revision: str | None = None) -> "HubVocabulary":
         """By Hub id or folder; nothing is fetched for a folder."""
-        from transformers import AutoTokenizer
-
-        return cls(AutoTokenizer.from_pretrained(name, revision=revision), name=name)
+        try:
+            from transformers import AutoTokenizer
+        except ImportError as error:
+            raise OffscriptError(
+                f"the tokenizer {name!r} needs transformers",
+                why="it is not installed",
+                next="pip install offscript[hub]",
+            ) from error
+        try:
+            tokenizer = AutoTokenizer.from_pretrained(name, revision=revision)
+        except (OSError, ValueError) as error:
+            raise OffscriptError(
+                f"the tokenizer {name!r} cannot be loaded", why=str(error), next="check its name or folder"
+            ) from error
+        return cls(tokenizer, name=name, revision=revision)
 
     def encode(self, text: str) -> list[int]:
         ids: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
@@ -193,7 +205,7 @@ class HubVocabulary(Vocabulary):
         return [*known, *(f"<unused {index}>" for index in range(len(known), self.size))]
 
     def describe(self) -> dict[str, Any]:
-        return {"kind": "hub", "name": self.name, "size": self.size}
+        return {"kind": "hub", "name": self.name, "revision": self.revision, "size": self.size}
 
     def save(self, folder: Path) -> None:
         """Write the tokenizer's own files."""
@@ -204,11 +216,19 @@ def vocabulary_from(described: dict[str, Any]) -> Vocabulary:
     """Make a vocabulary again from what `describe` gave."""
     settings = dict(described)
     kind = settings.pop("kind", None)
-    if kind == "word":
-        return WordVocabulary(settings.pop("symbols"), **settings)
-    if kind == "character":
-        return CharacterVocabulary(settings.pop("symbols"), **settings)
-    if kind == "hub":
-        loaded = HubVocabulary.load(settings["name"])
-        return HubVocabulary(loaded.tokenizer, size=settings["size"], name=settings["name"])
+    try:
+        match kind:
+            case "word":
+                return WordVocabulary(settings.pop("symbols"), **settings)
+            case "character":
+                return CharacterVocabulary(settings.pop("symbols"), **settings)
+            case "hub":
+                return _hub_vocabulary(**settings)
+    except (KeyError, TypeError) as error:
+        raise OffscriptError(f"a {kind} vocabulary cannot be made from its description", why=str(error)) from error
     raise OffscriptError(f"unknown kind of vocabulary {kind!r}", next="known: word, character, hub")
+
+
+def _hub_vocabulary(name: str, size: int, revision: str | None = None) -> HubVocabulary:
+    loaded = HubVocabulary.load(name, revision=revision)
+    return HubVocabulary(loaded.tokenizer, size=size, name=name, revision=revision)
