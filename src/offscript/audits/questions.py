@@ -1,17 +1,22 @@
 """The questions an audit asks. Each is a function of the subject; what it needs decides whether it can be asked."""
 
+import statistics
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
-from offscript.audits.subject import Progress, Subject, side_by_side
+from offscript.audits.subject import Budget, Progress, Subject, side_by_side
 from offscript.measures.exposure import measure_exposure
 from offscript.measures.likelihood import measure_likelihood
 from offscript.measures.measurement import Measurement
 from offscript.measures.regret import measure_regret
+from offscript.measures.sampling import at_diversity, grid_of, prefixes_and_references, sweep_samplers
 from offscript.sampling.generation import generate, texts
 
 _SHOWN = 8
+_PREFIX = 10
+_SAMPLERS = ("top-k", "nucleus", "tempered", "target-entropy")
 _WRONG = ("corrupted,rate=0.1", "corrupted,rate=0.3", "corrupted,rate=0.5", "random")
 
 
@@ -69,19 +74,47 @@ def _regret(subject: Subject, progress: Progress) -> Answer:
 
 
 def _exposure(subject: Subject, progress: Progress) -> Answer:
+    if subject.oracle is None:
+        rows = subject.rows
+        samples, length, wrong = len(rows), rows.shape[1], ()
+    else:
+        rows, samples, length, wrong = None, subject.samples, subject.length, _WRONG
     found = measure_exposure(
         subject.model,
         subject.oracle,
-        samples=subject.samples,
-        length=subject.length,
+        samples=samples,
+        length=length,
         seed=subject.seed,
-        data=None if subject.oracle is not None else subject.rows,
-        histories=_WRONG if subject.oracle is not None else (),
+        data=rows,
+        histories=wrong,
         marginal=subject.oracle is None,
         batch_size=subject.batch_size,
-        progress=_counted(progress, (4 + 2 * len(_WRONG)) * subject.samples),
+        progress=_counted(progress, (4 + 2 * len(wrong)) * samples),
     )
     return Answer(found)
+
+
+def _sampling(subject: Subject, progress: Progress) -> Answer:
+    samples = min(subject.samples, {Budget.quick: 300, Budget.standard: 2_000, Budget.paper: 10_000}[subject.budget])
+    prefixes, references = prefixes_and_references(
+        subject.gold.tokens, prefix=min(_PREFIX, subject.length // 2), samples=samples, length=subject.length
+    )
+    sweep = sweep_samplers(
+        subject.model,
+        prefixes,
+        references,
+        samplers=_SAMPLERS,
+        length=subject.length,
+        seed=subject.seed,
+        batch_size=2 * subject.batch_size,
+        progress=_counted(progress, len(prefixes) * len(grid_of(_SAMPLERS))),
+    )
+    middle = statistics.median(float(setting.diversity.mean()) for setting in sweep.settings)
+    columns = [
+        (setting.sampler, list(islice(texts(subject.model, setting.generated), 4)))
+        for setting in at_diversity(sweep, middle).values()
+    ]
+    return Answer(sweep.measurements(), [side_by_side(columns, "The same prefixes at about the same diversity")])
 
 
 def _counted(progress: Progress, total: int) -> Callable[[int], None]:
@@ -109,6 +142,7 @@ QUESTIONS: tuple[Question, ...] = (
     Question("likelihood", "How well does it predict gold text?", _likelihood, needs_gold=True),
     Question("exposure", "Does it go astray on its own histories?", _exposure, needs_gold=True),
     Question("regret", "How far is its own text from the oracle's?", _regret, needs_oracle=True),
+    Question("sampling", "Which decoding setting, at what price?", _sampling, needs_gold=True),
     Question("samples", "What does its text look like?", _samples),
 )
 """In the order of the page."""

@@ -9,6 +9,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import torch
+from torch import Tensor
+
 from offscript._files import sha256_of
 from offscript.corpora.readers import read_corpus
 from offscript.measures.likelihood import Texts, encode_texts
@@ -67,6 +70,13 @@ class Subject:
         rows = [row[:size] for row, size in zip(drawn.tokens.tolist(), drawn.lengths.tolist(), strict=True)]
         lengths = [len(text) + 1 for text in texts(self.oracle, drawn)]
         return Texts(rows, lengths, {"drawn from": self.oracle.name, "seed": self.seed, "length": self.length})
+
+    @cached_property
+    def rows(self) -> Tensor:
+        """The gold text as rows of one length, which half of the sentences or more reach; for marginals by position."""
+        sizes = sorted(len(row) for row in self.gold.tokens)
+        length = min(self.length, sizes[len(sizes) // 2])
+        return torch.tensor([row[:length] for row in self.gold.tokens if len(row) >= length])
 
     @cached_property
     def recipe(self) -> dict[str, Any]:

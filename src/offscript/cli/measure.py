@@ -2,7 +2,8 @@
 
 import typer
 
-from offscript.cli import measure_likelihood
+from offscript.cli import measure_likelihood, measure_sampling
 
 app = typer.Typer(help="Measure one thing about a model; every figure has an interval.", no_args_is_help=True)
 app.command("likelihood")(measure_likelihood.likelihood)
+app.command("sampling")(measure_sampling.sampling)

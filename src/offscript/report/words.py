@@ -57,8 +57,19 @@ def _regret(figures: dict[str, Measurement]) -> str:
     )
 
 
+def _sampling(figures: dict[str, Measurement]) -> str:
+    quality = {entry.recipe["sampler"]: entry for name, entry in figures.items() if ".corpus_bleu" in name}
+    best = max(quality.values(), key=lambda entry: entry.value)
+    freest = min((entry for name, entry in figures.items() if ".self_bleu" in name), key=lambda entry: entry.value)
+    return (
+        f"{best.recipe['sampler']} is the most careful setting, with corpus-BLEU {with_interval(best)}; "
+        f"{freest.recipe['sampler']} the most diverse, with self-BLEU {with_interval(freest)}."
+    )
+
+
 _VERDICTS: dict[str, Callable[[dict[str, Measurement]], str]] = {
     "likelihood": _likelihood,
     "exposure": _exposure,
     "regret": _regret,
+    "sampling": _sampling,
 }

@@ -1,7 +1,7 @@
 """How text is drawn from a model: random numbers, transforms, generation, histories. Nothing here scores or trains."""
 
 from offscript.sampling.categorical import draw
-from offscript.sampling.generation import Generated, generate, texts
+from offscript.sampling.generation import Generated, generate, generate_each, texts
 from offscript.sampling.randomness import Draws
 
-__all__ = ["Draws", "Generated", "draw", "generate", "texts"]
+__all__ = ["Draws", "Generated", "draw", "generate", "generate_each", "texts"]

@@ -1,6 +1,6 @@
 """One batched ancestral loop that draws text from every model."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -53,18 +53,50 @@ def generate(
     With `stop_at_end` a row that drew the end token is absorbed there; without it, or without an end token in
     the vocabulary, every row goes on to the full length. Row i depends on the seed and on `first_row + i` alone.
     """
+    (drawn,) = generate_each(
+        model,
+        [transform],
+        rows,
+        length,
+        seed=seed,
+        prefixes=prefixes,
+        stop_at_end=stop_at_end,
+        first_row=first_row,
+        batch_size=batch_size,
+        progress=progress,
+    )
+    return drawn
+
+
+def generate_each(
+    model: LanguageModel,
+    transforms: Sequence[Transform | None],
+    rows: int,
+    length: int,
+    *,
+    seed: Seed,
+    prefixes: Tensor | None = None,
+    stop_at_end: bool = True,
+    first_row: int = 0,
+    batch_size: int = 512,
+    progress: Progress | None = None,
+) -> list[Generated]:
+    """As `generate`, once for each transform: prefixes are read once, and all transforms share the model's batches.
+
+    Every transform draws with the same random numbers, so that their results compare in pairs.
+    """
     _require_sensible(model, rows, length, prefixes)
     end = model.vocabulary.end if stop_at_end else None
-    tokens = torch.full((rows, length), 0 if end is None else end, dtype=torch.long)
-    draws = Draws(seed)
-    for first in range(0, rows, batch_size):
-        part = slice(first, min(first + batch_size, rows))
+    tokens = torch.full((len(transforms), rows, length), 0 if end is None else end, dtype=torch.long)
+    draws, step = Draws(seed), max(1, batch_size // len(transforms))
+    for first in range(0, rows, step):
+        part = slice(first, min(first + step, rows))
         prefix = None if prefixes is None else prefixes[part]
         absolute = torch.arange(part.start, part.stop) + first_row
-        _fill(tokens[part], model, draws, absolute, transform, prefix, end)
+        tokens[:, part] = _drawn(tokens[:, part].clone(), model, draws, absolute, transforms, prefix, end)
         if progress is not None:
-            progress(part.stop - part.start)
-    return Generated(tokens, lengths_until(tokens, end))
+            progress((part.stop - part.start) * len(transforms))
+    return [Generated(each, lengths_until(each, end)) for each in tokens]
 
 
 def lengths_until(tokens: Tensor, end: int | None) -> Tensor:
@@ -83,43 +115,58 @@ def texts(model: LanguageModel, generated: Generated) -> Iterator[str]:
         yield model.vocabulary.decode(row[:length])
 
 
-def _fill(
+def _drawn(
     tokens: Tensor,
     model: LanguageModel,
     draws: Draws,
     rows: Tensor,
-    transform: Transform | None,
+    transforms: Sequence[Transform | None],
     prefix: Tensor | None,
     end: int | None,
-) -> None:
-    """Write one batch into `tokens`; rows that have ended leave the model's batch once they are half of it."""
+) -> Tensor:
+    """Fill [transforms, rows, time]; what has ended leaves the model's batch once it is half of it."""
+    kinds, size, time = tokens.shape
     begun = 0 if prefix is None else prefix.shape[1]
-    going = torch.ones(len(tokens), dtype=torch.bool)
     if prefix is not None:
-        tokens[:, :begun] = prefix
-        going &= (tokens[:, :begun] != (-1 if end is None else end)).all(dim=1)
-    log_probs, state = model.start(len(tokens), prefix)
-    held = torch.arange(len(tokens))
-    for step in range(begun, tokens.shape[1]):
-        chosen = _draw_step(log_probs, draws.of_rows(rows[held]), step, transform)
+        tokens[:, :, :begun] = prefix
+    flat = tokens.view(kinds * size, time)
+    going = torch.ones(len(flat), dtype=torch.bool)
+    if end is not None:
+        going &= (flat[:, :begun] != end).all(dim=1)
+    log_probs, state = model.start(size, prefix)
+    held = torch.arange(len(flat))  # row `held` is sequence `held % size` of transform `held // size`
+    if kinds > 1:
+        repeated = (held % size).to(model.device)
+        log_probs, state = log_probs[repeated], state.select(repeated)
+    for step in range(begun, time):
+        chosen = _draw_step(log_probs, draws, rows[held % size], held // size, step, transforms)
         if end is not None:
             chosen = torch.where(going, chosen, end)
             going = going & (chosen != end)
-        tokens[held, step] = chosen
-        if step + 1 == tokens.shape[1] or not going.any():
-            return
+        flat[held, step] = chosen
+        if step + 1 == time or not going.any():
+            break
         if 2 * int(going.sum()) <= len(held):
             kept = going.nonzero().squeeze(1)
             held, chosen, going = held[kept], chosen[kept], going[kept]
             state = state.select(kept.to(model.device))
         log_probs, state = model.advance(state, chosen.to(model.device))
+    return tokens
 
 
-def _draw_step(log_probs: Tensor, draws: RowDraws, step: int, transform: Transform | None) -> Tensor:
-    if transform is not None:
-        log_probs = transform(log_probs, draws=draws, step=step)
-    uniform = draws.uniform(step, 0, len(log_probs))
-    return draw(log_probs, uniform.to(log_probs.device)).cpu()
+def _draw_step(
+    log_probs: Tensor, draws: Draws, rows: Tensor, kinds: Tensor, step: int, transforms: Sequence[Transform | None]
+) -> Tensor:
+    """One token for each row, transform by transform; `kinds` says whose a row is, in ascending order."""
+    sizes = torch.bincount(kinds, minlength=len(transforms)).tolist()
+    chosen = []
+    for transform, own, absolute in zip(transforms, log_probs.split(sizes), rows.split(sizes), strict=True):
+        if not len(own):
+            continue
+        numbers = draws.of_rows(absolute)
+        changed = own if transform is None else transform(own, draws=numbers, step=step)
+        chosen.append(draw(changed, numbers.uniform(step, 0, len(own)).to(own.device)).cpu())
+    return torch.cat(chosen)
 
 
 def _require_sensible(model: LanguageModel, rows: int, length: int, prefixes: Tensor | None) -> None:

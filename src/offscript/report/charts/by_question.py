@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from offscript.measures.intervals import Curve
 from offscript.measures.measurement import Measurement
 from offscript.report.charts.curves import Specification, curve_chart
+from offscript.report.charts.trade_off import trade_off_chart
 
 Titled = tuple[str, Specification]
 _HISTORY = "history length"
@@ -12,6 +13,8 @@ _HISTORY = "history length"
 
 def charts_of(question: str, measurements: Sequence[Measurement]) -> list[Titled]:
     """Titled charts; a question that has none of its own shows each figure that is known at every length."""
+    if question == "sampling" and measurements:
+        return [("Quality over diversity; crosses are intervals", trade_off_chart(measurements))]
     curves = {entry.name: entry.by_position for entry in measurements if entry.by_position is not None}
     if not curves:
         return []

@@ -1,0 +1,59 @@
+"""Quality over diversity: a curve for each sampling algorithm."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from offscript.measures.measurement import Measurement
+from offscript.report.charts.curves import SCHEMA, Specification
+
+_LEGEND = {"orient": "right", "symbolOpacity": 1}
+
+
+def trade_off_chart(measurements: Sequence[Measurement]) -> Specification:
+    """Corpus-BLEU over self-BLEU with both intervals, from a sweep's measurements; up and left is better."""
+    by_sampler: dict[str, dict[str, Measurement]] = {}
+    for entry in measurements:
+        kind = "quality" if ".corpus_bleu" in entry.name else "diversity"
+        by_sampler.setdefault(entry.recipe["sampler"], {})[kind] = entry
+    points = [_point(sampler, **pair) for sampler, pair in by_sampler.items()]
+    color = {"field": "algorithm", "type": "nominal", "legend": _LEGEND}
+    x, y = _axis("diversity", "self-BLEU (lower: more diverse)"), _axis("quality", "corpus-BLEU (higher: better)")
+    line = {
+        "mark": {"type": "line", "point": True},
+        "encoding": {
+            "x": x,
+            "y": y,
+            "color": color,
+            "order": {"field": "diversity", "type": "quantitative"},
+            "tooltip": [{"field": name} for name in ("sampler", "quality", "diversity")],
+        },
+    }
+    rules = [
+        {"x": x, "y": {**y, "field": "lower"}, "y2": {"field": "upper"}},
+        {"x": {**x, "field": "left"}, "x2": {"field": "right"}, "y": y},
+    ]
+    crosses = [{"mark": {"type": "rule", "opacity": 0.4}, "encoding": {**rule, "color": color}} for rule in rules]
+    return {
+        "$schema": SCHEMA,
+        "width": "container",
+        "height": 380,
+        "data": {"values": points},
+        "layer": [line, *crosses],
+    }
+
+
+def _axis(field: str, title: str) -> Specification:
+    return {"field": field, "type": "quantitative", "title": title, "scale": {"zero": False}}
+
+
+def _point(sampler: str, *, quality: Measurement, diversity: Measurement) -> dict[str, Any]:
+    return {
+        "algorithm": sampler.split(",", 1)[0],
+        "sampler": sampler,
+        "quality": quality.value,
+        "lower": quality.interval.lower,
+        "upper": quality.interval.upper,
+        "diversity": diversity.value,
+        "left": diversity.interval.lower,
+        "right": diversity.interval.upper,
+    }
