@@ -74,11 +74,9 @@ def _regret(subject: Subject, progress: Progress) -> Answer:
 
 
 def _exposure(subject: Subject, progress: Progress) -> Answer:
-    if subject.oracle is None:
-        rows = subject.rows
-        samples, length, wrong = len(rows), rows.shape[1], ()
-    else:
-        rows, samples, length, wrong = None, subject.samples, subject.length, _WRONG
+    rows = None if subject.oracle is not None else subject.rows
+    samples, length = (subject.samples, subject.length) if rows is None else rows.shape
+    wrong = _WRONG if rows is None else ()
     found = measure_exposure(
         subject.model,
         subject.oracle,
