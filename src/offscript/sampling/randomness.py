@@ -6,6 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from offscript.errors import OffscriptError
+
 _BLOCK = 4
 """Philox makes four 64-bit numbers for each value of its counter."""
 
@@ -27,8 +29,12 @@ class Draws:
 
     def __init__(self, seed: Seed) -> None:
         self.seed = seed
-        entropy = seed if isinstance(seed, int) else list(seed)
-        self._key = np.random.SeedSequence(entropy).generate_state(2, np.uint64)
+        parts = [seed] if isinstance(seed, int) else list(seed)
+        if not parts or min(parts) < 0:
+            raise OffscriptError(f"the seed {seed!r}", next="give whole numbers of 0 or more")
+        # SeedSequence pads with zeros: without the length, the seeds 2 and (2, 0) would give the same numbers.
+        sequence = np.random.SeedSequence(parts, spawn_key=(len(parts),))
+        self._key = sequence.generate_state(2, np.uint64)
 
     def uniform(self, step: int, first_row: int, rows: int, width: int = 1, stream: int = 0) -> Tensor:
         """[rows, width] numbers of rows `first_row` … at a step; streams are independent of each other."""
