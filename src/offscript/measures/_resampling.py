@@ -10,17 +10,23 @@ from offscript.errors import OffscriptError
 
 FloatArray = npt.NDArray[np.float64]
 
-BLOCK_ELEMENTS = 1 << 22  # resampling weights held at once: 32 MB
+BLOCK_ELEMENTS = 1 << 23  # resampling weights held at once: 64 MB
+CACHE_ELEMENTS = 1 << 17  # drawn indices held at once, so that counting them stays within the cache
 
 
-def resampling_counts(n: int, resamples: int, generator: np.random.Generator) -> npt.NDArray[np.int64]:
+def resampling_counts(n: int, resamples: int, generator: np.random.Generator) -> FloatArray:
     """How often each of `n` items is drawn in each resample with replacement: [resamples, n], rows sum to n.
 
-    Counting drawn indices is nine times as fast as `Generator.multinomial` at n = 100,000 and has the same law.
+    Counting drawn indices has the law of `Generator.multinomial` and takes a tenth of its time at n = 100,000.
     """
-    drawn = generator.integers(0, n, size=(resamples, n))
-    drawn += np.arange(resamples)[:, None] * n
-    return np.bincount(drawn.ravel(), minlength=resamples * n).reshape(resamples, n)
+    counts = np.empty((resamples, n))
+    rows = max(1, CACHE_ELEMENTS // n)
+    for start in range(0, resamples, rows):
+        block = counts[start : start + rows]
+        drawn = generator.integers(0, n, size=block.shape)
+        drawn += np.arange(0, block.size, n)[:, None]
+        block[:] = np.bincount(drawn.ravel(), minlength=block.size).reshape(block.shape)
+    return counts
 
 
 def weight_blocks(sizes: Sequence[int], resamples: int, generator: np.random.Generator) -> Iterator[list[FloatArray]]:
@@ -28,7 +34,10 @@ def weight_blocks(sizes: Sequence[int], resamples: int, generator: np.random.Gen
     rows = max(1, BLOCK_ELEMENTS // sum(sizes))
     for start in range(0, resamples, rows):
         block = min(rows, resamples - start)
-        yield [resampling_counts(n, block, generator) / n for n in sizes]
+        counted = [resampling_counts(n, block, generator) for n in sizes]
+        for counts, n in zip(counted, sizes, strict=True):
+            counts /= n
+        yield counted
 
 
 def resampled(
