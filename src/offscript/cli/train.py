@@ -16,6 +16,7 @@ def train(
     out: Annotated[Path | None, typer.Option("--out", help="Folder of the run; runs/NAME by default.")] = None,
     device: Device = "cpu",
     checkpoint_seconds: Annotated[float, typer.Option(min=0, help="How often the run is written down.")] = 60.0,
+    half: Annotated[bool, typer.Option("--half", help="Write the final weights in half precision.")] = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -31,7 +32,7 @@ def train(
     read = read_recipe(find_recipe(recipe), changes or [])
     folder = out or Path("runs") / read.name
     bar = TrainingBar(read.name, quiet=quiet)
-    trained = run(read, folder, device=device, watcher=bar, checkpoint_seconds=checkpoint_seconds)
+    trained = run(read, folder, device=device, watcher=bar, checkpoint_seconds=checkpoint_seconds, half=half)
     ppl = math.exp(trained.validation_nll)
     if as_json:
         found = {

@@ -98,8 +98,12 @@ def train(
     watcher: Watcher | None = None,
     checkpoint_seconds: float = 60.0,
     log_every: int = 10,
+    half: bool = False,
 ) -> Trained:
-    """Train to the end, from the folder's last checkpoint where there is one; the best model lands in `model/`."""
+    """Train to the end, from the folder's last checkpoint where there is one; the best model lands in `model/`.
+
+    With `half` its weights are written in half precision.
+    """
     run = _prepare(recipe, folder, Fleet(device))
     log = Log(folder, run.standing.step) if run.fleet.leads else None
     if watcher is not None:
@@ -111,7 +115,7 @@ def train(
             log.close()
         if watcher is not None:
             watcher.end()
-    return _finish(run)
+    return _finish(run, half=half)
 
 
 def _go_on(run: _Run, log: Log | None, watcher: Watcher | None, checkpoint_seconds: float, log_every: int) -> None:
@@ -255,13 +259,13 @@ def _finished(run: _Run) -> bool:
     return run.standing.step >= run.total or (patience is not None and run.standing.waited >= patience)
 
 
-def _finish(run: _Run) -> Trained:
+def _finish(run: _Run, *, half: bool) -> Trained:
     standing = run.standing
     run.fleet.wait()
     read_weights(run.folder / BEST, run.model)
     assert standing.best is not None
     if run.fleet.leads:
-        save(run.model, run.folder / MODEL, card=_card(run))
+        save(run.model, run.folder / MODEL, card=_card(run), half=half)
     run.fleet.wait()
     return Trained(run.folder / MODEL, standing.step, standing.best, standing.seconds)
 
@@ -269,6 +273,7 @@ def _finish(run: _Run) -> Trained:
 def _card(run: _Run) -> dict[str, Any]:
     return {
         "name": run.recipe.name,
+        "about": run.recipe.about,
         "offscript": __version__,
         "recipe": run.recipe.model_dump(),
         "data_hash": run.data.data_hash,

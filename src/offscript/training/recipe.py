@@ -137,6 +137,7 @@ class Recipe(_Part):
     """Everything that decides the trained weights."""
 
     name: str = Field("model", pattern=r"^[\w.-]+$")
+    about: str = Field("", description="for the model's card; decides nothing")
     algorithm: str = "teacher-forcing"
     algorithm_settings: dict[str, Any] = {}
     seed: int = Field(1, ge=0)
@@ -149,7 +150,7 @@ class Recipe(_Part):
     @property
     def digest(self) -> str:
         """A hash of the recipe: two runs with the same one are the same run."""
-        return hashlib.sha256(json.dumps(self.model_dump(), sort_keys=True).encode()).hexdigest()[:16]
+        return hashlib.sha256(json.dumps(self.model_dump(exclude={"about"}), sort_keys=True).encode()).hexdigest()[:16]
 
 
 def read_recipe(path: Path, changes: Sequence[str] = ()) -> Recipe:
