@@ -35,7 +35,11 @@ class Texts:
 
 
 def encode_texts(
-    sentences: Iterable[str], vocabulary: Vocabulary, *, longest: int | None = None, recipe: dict[str, Any] | None = None
+    sentences: Iterable[str],
+    vocabulary: Vocabulary,
+    *,
+    longest: int | None = None,
+    recipe: dict[str, Any] | None = None,
 ) -> Texts:
     """Ids of every sentence, cut to `longest` tokens; a cut sentence is measured without an end."""
     tokens, characters = [], []
@@ -97,7 +101,9 @@ def sequence_log_likelihoods(
         if progress is not None:
             progress(len(rows))
     if np.isnan(answers).any():
-        raise OffscriptError(f"{model.name} gives NaN as a log-probability", next="look at its weights or raise its precision")
+        raise OffscriptError(
+            f"{model.name} gives NaN as a log-probability", next="look at its weights or raise its precision"
+        )
     return answers
 
 

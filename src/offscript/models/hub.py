@@ -67,7 +67,7 @@ class HubLanguageModel(LanguageModel):
             safe = {}
         try:
             tokenizer = AutoTokenizer.from_pretrained(**place)
-            network = AutoModelForCausalLM.from_pretrained(**place, **safe, dtype=DTYPES[dtype])
+            network: Any = AutoModelForCausalLM.from_pretrained(**place, **safe, dtype=DTYPES[dtype])
         except (OSError, ValueError, ImportError) as fault:
             raise OffscriptError(
                 f"the model {source!r} cannot be loaded",

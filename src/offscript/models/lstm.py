@@ -82,7 +82,9 @@ class LSTMLanguageModel(NeuralLanguageModel):
 
     def advance(self, state: State, tokens: Tensor) -> tuple[Tensor, _Memory]:
         assert isinstance(state, _Memory)
-        tokens, hidden, cell = tokens.to(self.device), [], []
+        tokens = tokens.to(self.device)
+        hidden: list[Tensor] = []
+        cell: list[Tensor] = []
         with self.inference():
             for layer in range(self.settings.layers):
                 if layer == 0 and state.table is not None:

@@ -111,10 +111,10 @@ class Tabular(LanguageModel):
         state, visited = self.begin(len(tokens)), []
         for column in preceded_by_start(tokens, self.vocabulary.start)[:, : asked.stop].unbind(dim=1):
             _, state = self.advance(state, column)
+            assert state.nodes is not None
             visited.append(state.nodes)
         for chunk in chunks_of(asked, len(tokens), self.vocabulary.size):
-            nodes = torch.stack([visited[position] for position in chunk if visited[position] is not None], dim=1)
-            yield Scored(chunk, self._log_probs[nodes])
+            yield Scored(chunk, self._log_probs[torch.stack(visited[chunk.start : chunk.stop], dim=1)])
 
     def _link(self, nodes: Mapping[tuple[int, ...], int], history: tuple[int, ...], index: int) -> None:
         if history[:-1] not in nodes:

@@ -47,9 +47,9 @@ def corrupted_histories(histories: Tensor, rate: float, size: int, *, seed: Seed
     """Each token replaced, with probability `rate`, by one drawn uniformly from the vocabulary (Figure 3)."""
     if not 0 <= rate <= 1:
         raise OffscriptError(f"a corruption rate of {rate}", next="give one between 0 and 1")
-    draws = Draws(seed)
-    replaced = draws.uniform(0, 0, *histories.shape, stream=_WHERE).to(histories.device) < rate
-    noise = (draws.uniform(0, 0, *histories.shape, stream=_WHAT) * size).long().to(histories.device)
+    draws, (rows, length) = Draws(seed), histories.shape
+    replaced = draws.uniform(0, 0, rows, length, stream=_WHERE).to(histories.device) < rate
+    noise = (draws.uniform(0, 0, rows, length, stream=_WHAT) * size).long().to(histories.device)
     return torch.where(replaced, noise, histories)
 
 
