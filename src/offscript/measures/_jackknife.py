@@ -1,73 +1,44 @@
-"""Delete-a-group jackknife for statistics of averaged distributions, which no per-sequence value stands behind.
-
-Chosen by measured coverage. On random tables, with distributions averaged or counted, the value as it is, with the
-jackknife's standard error and Student's t, is covered at 0.94 to 0.96; shifted by the jackknife's estimate of its bias,
-at 0.71 to 0.95, since total variation has kinks; by the percentile and the mirrored bootstrap, at 0.89 to 0.94.
-"""
+"""Intervals for figures of a whole set of sentences, which no mean over single sentences gives."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import stdtrit
 
-from offscript.measures._ratios import with_average
+from offscript.errors import OffscriptError
 from offscript.measures._resampling import FloatArray
-from offscript.measures.intervals import Curve, Estimate, Interval, Profile
+from offscript.measures.intervals import Estimate, Interval
 
-METHOD, STRETCHED = "jackknife", "jackknife, stretched by its bias"
+GROUPS = 20
 
 
-def jackknife_profile(
-    values: FloatArray,
-    left_out: Sequence[FloatArray],
-    *,
-    level: float,
-    highest: float = math.inf,
-    logarithmic: bool = False,
-) -> Profile:
-    """A profile from a non-negative statistic's `values` [lengths] and what it is without each group in turn.
+def jackknife(
+    statistic: Callable[[npt.NDArray[np.bool_]], FloatArray], sentences: int, *, level: float = 0.95
+) -> list[Estimate]:
+    """Estimates of the figures [k] that `statistic` gives for the sentences marked in its argument.
 
-    `left_out` has one table [groups, lengths] for each independent sample. A distance between averages is too large by
-    what sampling adds; where the jackknife finds this bias larger than a standard error, the interval is stretched to
-    where the unbiased value would lie. `logarithmic` makes it symmetric for the logarithm, as suits a ratio. Where the
-    value or a group's share in it is infinite or undefined, the sample does not bound it: from 0 to `highest`.
+    Blocks of neighbouring sentences are left out in turn. A bootstrap would not do: counts of distinct things fall when
+    sentences are drawn twice. Nor would the interval of a mean: sentences that are each other's references do not score
+    independently, and for self-BLEU-4 it may cover no more than 0.82 where this one covers 0.95.
     """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        centre = _scaled(values[None], logarithmic)[0]  # [lengths + 1]
-        replicates = [_scaled(table, logarithmic) for table in left_out]
-        errors, bias = _moments(centre, replicates)
-        known = np.isfinite(centre) & np.isfinite(errors)
-        reach = float(stdtrit(min(map(len, replicates)) - 1, (1 + level) / 2)) * errors
-        shift = np.where(np.abs(bias) > errors, -bias, 0.0)
-        ends = centre + np.minimum(shift, 0.0) - reach, centre + np.maximum(shift, 0.0) + reach
-    found = with_average(values[None])[0]
-    if logarithmic:
-        ends, errors = (np.exp(ends[0]), np.exp(ends[1])), found * errors
-    lower = np.where(known, np.clip(ends[0], 0.0, highest), 0.0)
-    upper = np.where(known, np.clip(ends[1], 0.0, highest), highest)
-    method = STRETCHED if (shift[known] != 0).any() else METHOD
-    return _profile(found, np.where(known, errors, math.inf), lower, upper, level, method)
+    if sentences < 2:
+        raise OffscriptError(f"{sentences} sentence(s)", why="an interval needs at least two", next="give more")
+    groups = min(GROUPS, sentences)
+    block = np.arange(sentences) * groups // sentences  # [sentences]
+    values = statistic(np.ones(sentences, dtype=bool))
+    without = np.stack([statistic(block != left_out) for left_out in range(groups)])  # [groups, k]
+    errors = np.sqrt((groups - 1) * without.var(axis=0))
+    reach = float(stdtrit(groups - 1, (1 + level) / 2)) * errors
+    return [
+        Estimate(float(value), float(error), Interval(float(value - half), float(value + half), level, "jackknife"))
+        for value, error, half in zip(values, errors, reach, strict=True)
+    ]
 
 
-def _scaled(table: FloatArray, logarithmic: bool) -> FloatArray:
-    averaged = with_average(table)
-    return np.log(averaged) if logarithmic else averaged
-
-
-def _moments(centre: FloatArray, replicates: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
-    """Standard error and bias; independent samples add up."""
-    variance, bias = np.zeros_like(centre), np.zeros_like(centre)
-    for table in replicates:
-        groups, mean = len(table), table.mean(axis=0)
-        variance += (groups - 1) / groups * ((table - mean) ** 2).sum(axis=0)
-        bias += (groups - 1) * (mean - centre)
-    return np.sqrt(variance), bias
-
-
-def _profile(
-    values: FloatArray, errors: FloatArray, lower: FloatArray, upper: FloatArray, level: float, method: str
-) -> Profile:
-    interval = Interval(float(lower[-1]), float(upper[-1]), level, method)
-    curve = Curve.of(values[:-1], (lower[:-1], upper[:-1]), level, method)
-    return Profile(Estimate(float(values[-1]), float(errors[-1]), interval), curve)
+def within(estimate: Estimate, lower: float, upper: float = math.inf) -> Estimate:
+    """The estimate with its interval cut to what its figure can be."""
+    known = estimate.interval
+    bounds = max(lower, known.lower), min(upper, known.upper)
+    return Estimate(estimate.value, estimate.standard_error, Interval(*bounds, known.level, known.method))
