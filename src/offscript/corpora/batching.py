@@ -18,7 +18,7 @@ from offscript.corpora.permutation import Permutation, derived_seed
 from offscript.errors import OffscriptError
 
 PAD = 0
-SCAN = 1 << 16
+SCAN = 1 << 13
 WINDOW_BATCHES = 64
 
 
