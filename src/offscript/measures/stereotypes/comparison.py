@@ -1,0 +1,55 @@
+"""Two systems on the same tests: is the difference between their scores more than chance?"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from offscript.errors import OffscriptError
+from offscript.measures import _resampling
+from offscript.measures._resampling import FloatArray
+from offscript.measures.intervals import RESAMPLES, Difference, Interval
+from offscript.measures.stereotypes.judgements import Judgements
+from offscript.measures.stereotypes.scores import METHOD, icat, outcomes_of, resampled, sums_by_term, term_means
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """First minus second system, for each score."""
+
+    lms: Difference
+    ss: Difference
+    icat: Difference
+
+
+def compare(
+    first: Judgements, second: Judgements, *, seed: int, resamples: int = RESAMPLES, level: float = 0.95
+) -> Comparison:
+    """The paired test: each resample of terms and examples is the same for both systems.
+
+    A p-value is the share of resamples whose difference lies as far from the observed one as that lies from zero.
+    """
+    if [test.id for test in first.tests] != [test.id for test in second.tests]:
+        raise OffscriptError("the two systems judged different tests", next="judge the same data with both")
+    pairs = outcomes_of(first)[:, :, None] * outcomes_of(second)[:, None, :]  # [tests, 6, 6]
+    _, counts = sums_by_term(first, pairs)
+    flat = counts.reshape(len(counts), -1)
+    value = _differences(flat[None])[0]
+    draws = resampled(_differences, flat, resamples, np.random.default_rng(seed))  # [resamples, 3]
+    return Comparison(*(_difference(value[column], draws[:, column], level) for column in range(3)))
+
+
+def _differences(counts: FloatArray) -> FloatArray:
+    """lms, ss and icat of the first minus those of the second, [resamples, 3], from pairs [resamples, terms, 36]."""
+    pairs = counts.reshape(*counts.shape[:2], 6, 6)
+    (first_ss, first_lms), (second_ss, second_lms) = (
+        term_means(pairs.sum(axis=other)).mean(axis=1).T for other in (3, 2)
+    )
+    icats = icat(first_lms, first_ss) - icat(second_lms, second_ss)
+    return np.stack([first_lms - second_lms, first_ss - second_ss, icats], axis=1)
+
+
+def _difference(value: float, draws: FloatArray, level: float) -> Difference:
+    lower, upper = (float(bound) for bound in _resampling.percentile_bounds(draws, level))
+    interval = Interval(min(lower, value), max(upper, value), level, METHOD)
+    beyond = int((np.abs(draws - value) >= abs(value)).sum()) if value else len(draws)
+    return Difference(float(value), float(_resampling.spread(draws)), interval, (beyond + 1) / (len(draws) + 1))

@@ -1,0 +1,86 @@
+"""The data described: how much there is, how it feels and what it is about (Tables 4.1 to 4.3)."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from offscript.corpora.associations import AssociationTest
+from offscript.corpora.wordlists import SentimentWords, words_of
+from offscript.measures.intervals import Estimate, proportion_interval
+from offscript.measures.stereotypes.scores import OVERALL
+
+
+@dataclass(frozen=True)
+class Counts:
+    """A row of Table 4.1: terms, tests, and words of a filled context or of a context with what follows it."""
+
+    terms: int
+    tests: int
+    average_words: float
+
+
+@dataclass(frozen=True)
+class Keyword:
+    """A word that a domain's associations use more than general English does; `pmi` is in bits."""
+
+    word: str
+    count: int
+    pmi: float
+
+
+def describe_tests(tests: Sequence[AssociationTest]) -> dict[str, Counts]:
+    """Table 4.1: counts by `<task>.<domain>`, `<task>.overall` and `overall`."""
+    groups: dict[str, list[AssociationTest]] = {}
+    for test in tests:
+        for name in (OVERALL, f"{test.task}.{OVERALL}", f"{test.task}.{test.domain}"):
+            groups.setdefault(name, []).append(test)
+    return {name: _counts(group) for name, group in sorted(groups.items())}
+
+
+def sentiment_table(tests: Sequence[AssociationTest], words: SentimentWords) -> dict[str, Estimate]:
+    """Table 4.2: the share of negative sentences among stereotypes and anti-stereotypes; neutral ones are positive."""
+    sentences = {
+        "stereotype": [test.stereotype.sentence for test in tests],
+        "anti-stereotype": [test.anti_stereotype.sentence for test in tests],
+    }
+    return {
+        label: proportion_interval(sum(words.polarity(words_of(text)) < 0 for text in texts), len(texts))
+        for label, texts in sentences.items()
+    }
+
+
+def keywords(
+    tests: Sequence[AssociationTest], general: Counter[str], *, most: int = 16, minimum: int = 5
+) -> dict[str, list[Keyword]]:
+    """Table 4.3: the words of each domain with the highest pointwise mutual information, at least `minimum` times used.
+
+    Only what an association adds to its context counts, and unrelated sentences are left out. Words that `general` does
+    not have count as seen there once.
+    """
+    domains: dict[str, Counter[str]] = {}
+    for test in tests:
+        known = {*words_of(test.context), *words_of(test.target)}
+        for association in (test.stereotype, test.anti_stereotype):
+            added = (word for word in words_of(association.sentence) if word not in known)
+            domains.setdefault(test.domain, Counter()).update(added)
+    return {domain: _highest(domains[domain], general, most, minimum) for domain in sorted(domains)}
+
+
+def _highest(counts: Counter[str], general: Counter[str], most: int, minimum: int) -> list[Keyword]:
+    total, general_total = counts.total(), general.total()
+    found = [
+        Keyword(word, count, math.log2(count / total) - math.log2(max(1, general[word]) / general_total))
+        for word, count in counts.items()
+        if count >= minimum
+    ]
+    return sorted(found, key=lambda keyword: (-keyword.pmi, keyword.word))[:most]
+
+
+def _counts(tests: Sequence[AssociationTest]) -> Counts:
+    words = sum(
+        len(association.sentence.split()) + (len(test.context.split()) if test.task == "intersentence" else 0)
+        for test in tests
+        for association in test.associations
+    )
+    return Counts(len({test.target for test in tests}), len(tests), words / (3 * len(tests)))
