@@ -1,4 +1,4 @@
-"""The jackknife at every length, for distances between averaged distributions: groups of sequences are left out in turn.
+"""The jackknife at every length, for distances between averaged distributions: groups of sequences leave in turn.
 
 Chosen by measured coverage. On random tables, with distributions averaged or counted, the value as it is, with the
 jackknife's standard error and Student's t, is covered at 0.94 to 0.96; shifted by the jackknife's estimate of its bias,

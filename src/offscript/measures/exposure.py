@@ -89,7 +89,7 @@ def measure_exposure(
     for place, named in enumerate(wrong):
         changed = _wrong_histories(named, own, given, model.vocabulary.size, (seed, _CHANGED, place))
         for name, values in replace(passing, marginal=False).over(changed).deviations.items():
-            figures[f"cgd_{_label(named)}.{name}"] = deviation_figure(values, level=level)
+            figures[f"cgd_{_label(named)}.{name}"] = deviation_figure(name, values, level=level)
     settings = {
         "samples": samples,
         "length": length,

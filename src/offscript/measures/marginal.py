@@ -16,6 +16,7 @@ from torch import Tensor
 from offscript.measures._figures import Figure
 from offscript.measures._leave_out import leave_out_profile
 from offscript.measures._resampling import FloatArray
+from offscript.measures.conditional import INDICATOR
 from offscript.measures.distances import DISTANCES, distances
 from offscript.measures.intervals import RESAMPLES, bootstrap_by_length, ratio
 from offscript.sampling.randomness import Seed
@@ -24,7 +25,6 @@ GROUPS = 100
 LARGEST = 1 << 26  # probabilities that one average may hold: 256 MB in single precision
 LARGEST_DOUBLE = 1 << 22
 FEWEST_GROUPS = 10
-INDICATOR = "gd"  # 0 or 1: the jackknife of a step is no measure of doubt, resampling is
 RESAMPLED_AT_ONCE = 1 << 22
 
 
@@ -145,7 +145,7 @@ def _jackknifed(
 
 
 def _indicator_figures(marginals: Marginals, *, seed: Seed, level: float, resamples: int) -> dict[str, Figure]:
-    """Whether the most probable tokens differ, by resampling groups of sequences."""
+    """Whether the most probable tokens differ: the jackknife of a step shows no doubt, resampling the groups does."""
     model_groups, data_groups = len(marginals.model_on_model.sizes), len(marginals.data_on_data.sizes)
     sizes = [data_groups] if marginals.paired else [data_groups, model_groups]
 
