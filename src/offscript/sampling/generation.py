@@ -15,6 +15,9 @@ from offscript.sampling.randomness import Draws, RowDraws, Seed
 Progress = Callable[[int], None]
 """Told after each batch how many rows it finished."""
 
+_FEWEST_ROWS = 16
+"""For fewer rows MKL adds up matrix products in another order: with their rounding, draws would depend on the batch."""
+
 
 class Transform(Protocol):
     """Log-probabilities [rows, V] in, log-probabilities out; see `offscript.sampling.transforms`."""
@@ -86,6 +89,8 @@ def generate_each(
     Every transform draws with the same random numbers, so that their results compare in pairs.
     """
     _require_sensible(model, rows, length, prefixes)
+    if not transforms:
+        raise OffscriptError("no transform to draw with", next="give one or more; None is the model's own distribution")
     end = model.vocabulary.end if stop_at_end else None
     tokens = torch.full((len(transforms), rows, length), 0 if end is None else end, dtype=torch.long)
     draws, step = Draws(seed), max(1, batch_size // len(transforms))
@@ -129,17 +134,20 @@ def _drawn(
     begun = 0 if prefix is None else prefix.shape[1]
     if prefix is not None:
         tokens[:, :, :begun] = prefix
+    if begun == time:
+        return tokens
     flat = tokens.view(kinds * size, time)
     going = torch.ones(len(flat), dtype=torch.bool)
     if end is not None:
         going &= (flat[:, :begun] != end).all(dim=1)
-    log_probs, state = model.start(size, prefix)
+    filled = _filled_up(size)
+    log_probs, state = model.start(len(filled), None if prefix is None else prefix[filled])
     held = torch.arange(len(flat))  # row `held` is sequence `held % size` of transform `held // size`
     if kinds > 1:
-        repeated = (held % size).to(model.device)
+        repeated = (held % size)[_filled_up(len(held))].to(model.device)
         log_probs, state = log_probs[repeated], state.select(repeated)
     for step in range(begun, time):
-        chosen = _draw_step(log_probs, draws, rows[held % size], held // size, step, transforms)
+        chosen = _draw_step(log_probs[: len(held)], draws, rows[held % size], held // size, step, transforms)
         if end is not None:
             chosen = torch.where(going, chosen, end)
             going = going & (chosen != end)
@@ -149,9 +157,14 @@ def _drawn(
         if 2 * int(going.sum()) <= len(held):
             kept = going.nonzero().squeeze(1)
             held, chosen, going = held[kept], chosen[kept], going[kept]
-            state = state.select(kept.to(model.device))
-        log_probs, state = model.advance(state, chosen.to(model.device))
+            state = state.select(kept[_filled_up(len(kept))].to(model.device))
+        log_probs, state = model.advance(state, chosen[_filled_up(len(chosen))].to(model.device))
     return tokens
+
+
+def _filled_up(rows: int) -> Tensor:
+    """Row numbers for the model's batch: all of them, the last one repeated up to the fewest it is run with."""
+    return torch.arange(max(rows, _FEWEST_ROWS)).clamp(max=rows - 1)
 
 
 def _draw_step(
