@@ -8,8 +8,8 @@ from offscript.models.language_model import LanguageModel
 from offscript.sampling.generation import Progress, generate
 from offscript.sampling.randomness import Draws, Seed
 
-_WHERE, _WHAT = 1, 2
-"""Streams of the random numbers that decide where a token is replaced, and by what."""
+_WHERE, _WHAT, _CHOICE, _ORDER, _TOKENS, _EXCHANGE = 1, 2, 4, 5, 6, 7
+"""Streams of random numbers, one a purpose, and none of those that tokens (0) and transforms (3) are drawn with."""
 
 
 def model_histories(
@@ -28,19 +28,19 @@ def data_histories(tokens: Tensor, rows: int, length: int, *, seed: Seed) -> Ten
             why=f"{rows} of {length} tokens are asked for",
             next="give more data or ask for less",
         )
-    keys = Draws(seed).uniform(0, 0, len(tokens)).squeeze(1)
+    keys = Draws(seed).uniform(0, 0, len(tokens), stream=_CHOICE).squeeze(1)
     return tokens[keys.argsort()[:rows], :length].clone()
 
 
 def shuffled_histories(histories: Tensor, *, seed: Seed) -> Tensor:
     """The same tokens in random order, each row shuffled by itself."""
-    keys = Draws(seed).uniform(0, 0, *histories.shape)
+    keys = Draws(seed).uniform(0, 0, *histories.shape, stream=_ORDER)
     return histories.gather(1, keys.argsort(dim=1).to(histories.device))
 
 
 def random_histories(size: int, rows: int, length: int, *, seed: Seed) -> Tensor:
     """Tokens drawn uniformly from a vocabulary of `size`."""
-    return (Draws(seed).uniform(0, 0, rows, length) * size).long()
+    return (Draws(seed).uniform(0, 0, rows, length, stream=_TOKENS) * size).long()
 
 
 def corrupted_histories(histories: Tensor, rate: float, size: int, *, seed: Seed) -> Tensor:
@@ -58,7 +58,7 @@ def unrelated_histories(histories: Tensor, *, seed: Seed) -> Tensor:
     rows = len(histories)
     if rows < 2:
         raise OffscriptError(f"{rows} histories cannot be exchanged", next="give two or more")
-    order = Draws(seed).uniform(0, 0, rows).squeeze(1).argsort()
+    order = Draws(seed).uniform(0, 0, rows, stream=_EXCHANGE).squeeze(1).argsort()
     exchanged = torch.empty_like(order)
     exchanged[order] = order.roll(1)
     return histories[exchanged.to(histories.device)]

@@ -1,0 +1,147 @@
+from collections.abc import Callable
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+from torch import Tensor
+
+from offscript.corpora import WordVocabulary
+from offscript.errors import OffscriptError
+from offscript.models import Tabular
+from offscript.sampling import generate
+from offscript.sampling.histories import (
+    corrupted_histories,
+    data_histories,
+    model_histories,
+    random_histories,
+    shuffled_histories,
+    unrelated_histories,
+)
+
+SEEDS = st.integers(0, 2**32)
+SIZES = st.integers(1, 12)
+
+
+def _numbered(rows: int, length: int) -> Tensor:
+    """Histories in which no token stands twice, so that every one of them can be told from the others."""
+    return torch.arange(rows * length).view(rows, length)
+
+
+def _closing_model() -> Tabular:
+    vocabulary = WordVocabulary(["A", "<eos>"], unknown=None)
+    histories = [(), (0,), (1,), (0, 0), (0, 1), (1, 0), (1, 1)]
+    return Tabular(vocabulary, 3, dict.fromkeys(histories, (0.5, 0.5)))
+
+
+def test_model_histories_are_ancestral_samples_that_do_not_stop() -> None:
+    model = _closing_model()
+    histories = model_histories(model, 500, 3, seed=4, batch_size=100)
+    assert torch.equal(histories, generate(model, 500, 3, seed=4, stop_at_end=False).tokens)
+    after_end = histories[histories[:, 0] == 1, 1]
+    assert set(after_end.tolist()) == {0, 1}
+
+
+@given(seed=SEEDS, rows=SIZES, more=st.integers(0, 9), length=SIZES, longer=st.integers(0, 3))
+def test_data_histories_are_beginnings_of_different_sequences(
+    seed: int, rows: int, more: int, length: int, longer: int
+) -> None:
+    data = _numbered(rows + more, length + longer)
+    histories = data_histories(data, rows, length, seed=seed)
+    assert histories.shape == (rows, length)
+    sources = histories[:, 0] // (length + longer)
+    assert len(set(sources.tolist())) == rows
+    assert torch.equal(histories, data[sources, :length])
+
+
+def test_data_histories_are_chosen_evenly() -> None:
+    data = _numbered(6, 1)
+    chosen = torch.cat([data_histories(data, 2, 1, seed=seed) for seed in range(3000)])
+    assert stats.chisquare(torch.bincount(chosen.flatten()).numpy()).pvalue > 0.001
+
+
+def test_data_histories_are_a_copy() -> None:
+    data = _numbered(4, 2)
+    data_histories(data, 4, 2, seed=1).zero_()
+    assert torch.equal(data, _numbered(4, 2))
+
+
+@pytest.mark.parametrize(("rows", "length"), [(5, 2), (4, 3)])
+def test_too_little_data_is_refused(rows: int, length: int) -> None:
+    with pytest.raises(OffscriptError, match=rf"4 data sequences of 2 tokens .* {rows} of {length} tokens"):
+        data_histories(_numbered(4, 2), rows, length, seed=1)
+
+
+@given(seed=SEEDS, rows=SIZES, length=SIZES)
+def test_shuffled_histories_keep_each_rows_tokens(seed: int, rows: int, length: int) -> None:
+    histories = _numbered(rows, length)
+    shuffled = shuffled_histories(histories, seed=seed)
+    assert torch.equal(shuffled.sort(dim=1).values, histories)
+
+
+def test_all_orders_of_a_shuffled_history_are_equally_likely() -> None:
+    shuffled = shuffled_histories(torch.tensor([[0, 1, 2]]).expand(6000, -1), seed=2)
+    counts = torch.bincount(shuffled @ torch.tensor([9, 3, 1]), minlength=27)
+    assert stats.chisquare(counts[counts > 0].numpy()).pvalue > 0.001
+    assert int((counts > 0).sum()) == 6
+
+
+def test_random_histories_are_uniform_over_the_vocabulary() -> None:
+    histories = random_histories(7, 2000, 5, seed=3)
+    assert histories.shape == (2000, 5)
+    assert stats.chisquare(torch.bincount(histories.flatten(), minlength=7).numpy()).pvalue > 0.001
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.1, 0.5, 1.0])
+def test_tokens_are_corrupted_at_the_rate(rate: float) -> None:
+    # No token of the histories is in the vocabulary of the noise, so that every replacement shows.
+    histories = 100 + _numbered(1000, 20)
+    corrupted = corrupted_histories(histories, rate, 100, seed=5)
+    replaced = corrupted < 100
+    assert torch.equal(corrupted[~replaced], histories[~replaced])
+    assert stats.binomtest(int(replaced.sum()), replaced.numel(), rate).pvalue > 0.001
+    if rate:
+        assert stats.chisquare(torch.bincount(corrupted[replaced], minlength=100).numpy()).pvalue > 0.001
+
+
+def test_more_corruption_keeps_what_less_corruption_replaced() -> None:
+    histories = 100 + _numbered(50, 20)
+    little, much = (corrupted_histories(histories, rate, 100, seed=6) for rate in (0.2, 0.6))
+    assert torch.equal(much[little < 100], little[little < 100])
+
+
+@pytest.mark.parametrize("rate", [-0.1, 1.1, float("nan")])
+def test_a_rate_outside_zero_and_one_is_refused(rate: float) -> None:
+    with pytest.raises(OffscriptError, match="between 0 and 1"):
+        corrupted_histories(_numbered(2, 2), rate, 5, seed=1)
+
+
+@given(seed=SEEDS, rows=st.integers(2, 30))
+def test_unrelated_histories_are_a_derangement(seed: int, rows: int) -> None:
+    histories = _numbered(rows, 3)
+    exchanged = unrelated_histories(histories, seed=seed)
+    assert not (exchanged[:, 0] == histories[:, 0]).any()
+    assert torch.equal(exchanged[exchanged[:, 0].argsort()], histories)
+
+
+def test_one_history_cannot_be_exchanged() -> None:
+    with pytest.raises(OffscriptError, match="1 histories cannot be exchanged"):
+        unrelated_histories(_numbered(1, 3), seed=1)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda seed: data_histories(_numbered(50, 3), 20, 3, seed=seed),
+        lambda seed: shuffled_histories(_numbered(50, 3), seed=seed),
+        lambda seed: random_histories(9, 50, 3, seed=seed),
+        lambda seed: corrupted_histories(_numbered(50, 3), 0.5, 9, seed=seed),
+        lambda seed: unrelated_histories(_numbered(50, 3), seed=seed),
+        lambda seed: model_histories(_closing_model(), 50, 3, seed=seed),
+    ],
+    ids=["data", "shuffled", "random", "corrupted", "unrelated", "model"],
+)
+def test_the_seed_decides(make: Callable[[int], Tensor]) -> None:
+    assert torch.equal(make(1), make(1))
+    assert not torch.equal(make(1), make(2))
