@@ -213,8 +213,8 @@ class Dirichlet:
     mu: float = 2000.0
 
     def score(self, tf: Floats, dl: Floats, term: Term) -> Floats:
-        score = np.log(1 + tf / (self.mu * _probability(term))) + np.log(self.mu / (dl + self.mu))
-        return np.maximum(score, 0.0)
+        score: Floats = np.log(1 + tf / (self.mu * _probability(term))) + np.log(self.mu / (dl + self.mu))
+        return score.clip(min=0.0)
 
 
 @dataclass(frozen=True)
