@@ -32,7 +32,7 @@ def exposure(name: str = "eb_c.js", **changes: Any) -> Measurement:
         "recipe": RECIPE,
         "by_position": Curve((1.0, 1.04), (0.98, 1.0), (1.02, math.inf), 0.95, "bootstrap"),
         "higher_is_better": False,
-        "per_item": np.array([[0.1, math.inf], [0.3, 0.4]]),
+        "per_item": np.array([[0.1, math.inf], [math.nan, 0.4]]),
     }
     return Measurement(**{**fields, **changes})
 
@@ -81,7 +81,7 @@ def test_items_are_lines_beside_the_results(tmp_path: Path) -> None:
     lines = (tmp_path / "gpt2" / "samples_exposure_2026-01-02T03-04-05.000006.jsonl").read_text().splitlines()
     assert [json.loads(line) for line in lines] == [
         {"doc_id": 0, "eb_c.js": [0.1, "inf"], "cgd_model.js": 1.0},
-        {"doc_id": 1, "eb_c.js": [0.3, 0.4], "cgd_model.js": 1.0},
+        {"doc_id": 1, "eb_c.js": [None, 0.4], "cgd_model.js": 1.0},
         {"doc_id": 2, "cgd_model.js": 1.0},
     ]
 

@@ -63,7 +63,7 @@ class LSTMLanguageModel(NeuralLanguageModel):
         self.output = None if settings.tied else nn.Linear(settings.hidden, vocabulary.size, bias=False)
         self.bias = nn.Parameter(torch.zeros(vocabulary.size))
         self.dropout = nn.Dropout(settings.dropout)
-        self._table: tuple[tuple[float, ...], Tensor] | None = None
+        self._table: tuple[tuple[Tensor, ...], Tensor] | None = None
         nn.init.normal_(self.embedding.weight, std=settings.embedding**-0.5)
 
     def features(self, inputs: Tensor) -> Tensor:
@@ -120,14 +120,17 @@ class LSTMLanguageModel(NeuralLanguageModel):
     def _gate_table(self, rows: int) -> Tensor | None:
         """Every token's share in the first layer's gates, [inputs, 4 hidden], where `rows` sequences repay it.
 
-        It is made again whenever a weight has changed; the weights' sums tell (version counters do not: the
-        fused optimisers leave them alone).
+        It is made again whenever a weight is not what it was made of. A copy of the weights tells: optimisers change
+        them in place, and the fused ones leave their version counters alone.
         """
         size = self.vocabulary.inputs * 4 * self.settings.hidden
         if size > _LARGEST_TABLE or rows * _STEPS_TO_REPAY < self.vocabulary.inputs:
             return None
-        weight, bias = self._input_weights(0)
-        sums = tuple(float(part.sum(dtype=torch.float64)) for part in (self.embedding.weight, weight, bias))
-        if self._table is None or self._table[0] != sums:
-            self._table = sums, functional.linear(self.embedding.weight, weight, bias)
+        weights = (self.embedding.weight, *self._input_weights(0))
+        if self._table is None or not all(map(_same, self._table[0], weights)):
+            self._table = tuple(part.clone() for part in weights), functional.linear(*weights)
         return self._table[1]
+
+
+def _same(old: Tensor, new: Tensor) -> bool:
+    return (old.device, old.dtype) == (new.device, new.dtype) and torch.equal(old, new)

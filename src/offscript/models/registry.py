@@ -9,13 +9,12 @@ from offscript.errors import OffscriptError
 from offscript.models.hub import HubLanguageModel
 from offscript.models.language_model import LanguageModel
 from offscript.models.seqgan_oracle import is_seqgan_oracle, load_seqgan_oracle
-from offscript.models.storage import CARD, load, read_card, refuse_pickle
+from offscript.models.storage import CARD, PICKLES, load, read_card, refuse_pickle
 from offscript.models.tabular import Tabular
 
 SHIPPED, HUB = "offscript/", "hf/"
 _ASSETS = Path(__file__).parent.parent / "assets"
 _HUB_SETTINGS = ("dtype",)
-_PICKLES = {".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt"}
 
 
 def shipped_models() -> dict[str, dict[str, Any]]:
@@ -30,7 +29,7 @@ def load_model(text: str, *, device: str = "cpu") -> LanguageModel:
         return _shipped(named, device)
     if named.name.startswith(HUB):
         return _from_hub(named.name.removeprefix(HUB), named, device)
-    if (_ASSETS / named.name / CARD).is_file():
+    if SHIPPED + named.name in shipped_models():
         return _shipped(Specification(SHIPPED + named.name, named.settings), device)
     path = Path(named.name)
     if path.exists():
@@ -53,7 +52,7 @@ def _shipped(named: Specification, device: str) -> LanguageModel:
 
 
 def _from_path(path: Path, named: Specification, device: str) -> LanguageModel:
-    if path.suffix in _PICKLES:
+    if path.suffix in PICKLES:
         raise refuse_pickle(path)
     if path.suffix == ".json":
         _refuse_settings(named, ())

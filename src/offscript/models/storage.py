@@ -24,7 +24,7 @@ KINDS: dict[str, tuple[type[NeuralLanguageModel], type]] = {
 """Kinds of trainable model: the network and its settings."""
 
 WEIGHTS, VOCABULARY, CARD = "weights.safetensors", "vocabulary.json", "card.json"
-_PICKLES = {".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt"}
+PICKLES = {".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt"}
 
 
 def save(model: NeuralLanguageModel, folder: Path, *, card: dict[str, Any] | None = None, half: bool = False) -> None:
@@ -77,7 +77,7 @@ def read_card(folder: Path) -> dict[str, Any]:
     """The card of a saved model, with the keys that loading needs."""
     path = folder / CARD
     if not path.is_file():
-        pickled = sorted(file.name for file in folder.glob("*") if file.suffix in _PICKLES)
+        pickled = sorted(file.name for file in folder.glob("*") if file.suffix in PICKLES)
         if pickled:
             raise refuse_pickle(folder / pickled[0])
         raise OffscriptError(

@@ -52,18 +52,18 @@ class Tabular(LanguageModel):
             raise OffscriptError(f"a tabular model of length {length}", next="give a length of 1 or more")
         if () not in following:
             raise OffscriptError(f"{name} has no distribution for the empty history", next='add the key ""')
-        nodes = {history: index for index, history in enumerate(following)}
+        self._histories = sorted(following)  # the empty one comes first: node 0 answers after the start token
         self._log_probs = torch.tensor(
-            [_checked(distribution, history, vocabulary) for history, distribution in following.items()],
-            dtype=torch.float64,
+            [_checked(following[history], history, vocabulary) for history in self._histories], dtype=torch.float64
         ).log()  # [nodes, V]
         self._children = torch.full(self._log_probs.shape, _MISSING)
-        self._histories = list(following)
+        nodes = {history: index for index, history in enumerate(self._histories)}
         for history, index in nodes.items():
             if history:
                 self._link(nodes, history, index)
         if vocabulary.end is not None:
             self._absorb(vocabulary.end)
+        self._require_complete()
 
     @classmethod
     def from_json(cls, described: Mapping[str, Any], name: str = "tabular") -> "Tabular":
@@ -73,8 +73,16 @@ class Tabular(LanguageModel):
                 raise OffscriptError(
                     f"{name}: {key!r} is missing or not a {kind.__name__}", next="see the tabular layout in the docs"
                 )
+        for symbol in described["vocabulary"]:
+            if not isinstance(symbol, str) or symbol.split() != [symbol]:
+                raise OffscriptError(f"{name}: {symbol!r} is no symbol", next="write a text without spaces")
         vocabulary = WordVocabulary(described["vocabulary"], end=described.get("end"), unknown=None)
-        following = {tuple(vocabulary.encode(history)): row for history, row in described["next"].items()}
+        following: dict[tuple[int, ...], Any] = {}
+        for key, distribution in described["next"].items():
+            history = tuple(vocabulary.encode(key))
+            if history in following:
+                raise OffscriptError(f"{name} has two distributions after {key!r}", next="keep one")
+            following[history] = distribution
         return cls(vocabulary, described["length"], following, name)
 
     @classmethod
@@ -133,6 +141,20 @@ class Tabular(LanguageModel):
         self._children[:, end] = self._children[:, end].where(self._children[:, end] != _MISSING, absorbed)
         self._children = torch.cat([self._children, torch.full((1, size), absorbed)])
 
+    def _require_complete(self) -> None:
+        """Every history that can be drawn, and is shorter than the sequences, has a distribution."""
+        open_ended = torch.tensor([len(history) < self.length - 1 for history in self._histories])
+        nodes = len(self._histories)
+        lost = (self._children[:nodes] == _MISSING) & self._log_probs[:nodes].isfinite() & open_ended.unsqueeze(1)
+        if lost.any():
+            node, token = lost.nonzero()[0].tolist()
+            shown = self.vocabulary.decode((*self._histories[node], token))
+            raise OffscriptError(
+                f"{self.name} has no distribution after {shown!r}",
+                why=f"sequences of {self.length} tokens can begin so",
+                next="add that history, or lower the length",
+            )
+
     def _require_known(self, nodes: Tensor, before: Tensor | None, tokens: Tensor) -> None:
         lost = (nodes == _MISSING).nonzero()
         if before is not None and len(lost):
@@ -146,7 +168,10 @@ class Tabular(LanguageModel):
 
 def _checked(distribution: Sequence[float], history: tuple[int, ...], vocabulary: Vocabulary) -> list[float]:
     shown = vocabulary.decode(history)
-    values = [float(value) for value in distribution]
+    try:
+        values = [float(value) for value in distribution]
+    except (TypeError, ValueError) as fault:
+        raise OffscriptError(f"what follows {shown!r} is no list of probabilities", why=str(fault)) from fault
     if len(values) != vocabulary.size:
         raise OffscriptError(f"{len(values)} probabilities after {shown!r} for {vocabulary.size} symbols")
     if any(not math.isfinite(value) or value < 0 for value in values) or abs(sum(values) - 1) > _TOLERANCE:
