@@ -222,6 +222,8 @@ def sentences_for_regret(model: LanguageModel, texts: Sequence[str], length: int
     sizes = []
     for row, text in enumerate(texts):
         ids = vocabulary.encode(text)[:length]
+        if not ids and vocabulary.end is None:
+            raise OffscriptError("a sentence without a token", next="leave it out")
         tokens[row, : len(ids)] = torch.tensor(ids, dtype=torch.long)
         sizes.append(len(ids) if vocabulary.end is None else min(len(ids) + 1, length))
     return Generated(tokens, torch.tensor(sizes))
