@@ -97,6 +97,8 @@ def test_generate_takes_a_sampler_and_a_prefix(offscript: Command, folder: Path)
         (["measure", "likelihood", "table.json", "--corpus", "empty.txt"], "empty.txt"),
         (["measure", "likelihood", "nowhere.json", "--corpus", "text.txt"], "nowhere.json"),
         (["generate", "table.json", "--sampler", "nucleos,p=0.9"], "did you mean 'nucleus'"),
+        (["measure", "quality", "text.txt", "--references", "missing.txt"], "missing.txt"),
+        (["measure", "diversity", "text.txt", "--tokenizer", "nltc"], "did you mean 'nltk'"),
         (["generate", "table.json", "--prefix", "C"], "'C' is not in the vocabulary"),
         (["train", "nothing.yaml"], "no recipe 'nothing.yaml'"),
         (["audit", "table.json", "--only", "nothing"], "there is no question 'nothing'"),
@@ -112,6 +114,17 @@ def test_bad_input_gives_one_line_and_exit_2(
     assert done.output == ""
     assert len(done.errors.splitlines()) == 1
     assert message in done.errors
+
+
+def test_quality_and_diversity_of_a_file(offscript: Command, folder: Path) -> None:
+    done = offscript("measure", "quality", "text.txt", "--references", "text.txt", "--json", "--order", "2", cwd=folder)
+    results = json.loads(done.output)["results"]["quality"]
+    assert results["corpus_bleu_1"] == results["corpus_bleu_2"] == 1.0
+    done = offscript("measure", "diversity", "text.txt", "--json", cwd=folder)
+    results = json.loads(done.output)["results"]["diversity"]
+    assert results["distinct_1"] == pytest.approx(2 / 6)
+    assert results["distinct_2"] == 1.0
+    assert results["entropy_2"] == pytest.approx(log(3))
 
 
 @pytest.mark.parametrize("what", ["models", "samplers", "measures", "algorithms", "recipes"])

@@ -2,10 +2,12 @@
 
 import typer
 
-from offscript.cli import measure_associations, measure_likelihood, measure_sampling, measure_stereotypes
+from offscript.cli import measure_associations, measure_likelihood, measure_sampling, measure_stereotypes, measure_text
 
 app = typer.Typer(help="Measure one thing about a model; every figure has an interval.", no_args_is_help=True)
 app.command("likelihood")(measure_likelihood.likelihood)
 app.command("sampling")(measure_sampling.sampling)
 app.command("stereotypes")(measure_stereotypes.stereotypes)
 app.command("associations")(measure_associations.associations)
+app.command("quality")(measure_text.quality)
+app.command("diversity")(measure_text.diversity)
