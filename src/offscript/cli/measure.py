@@ -2,10 +2,20 @@
 
 import typer
 
-from offscript.cli import measure_associations, measure_likelihood, measure_sampling, measure_stereotypes, measure_text
+from offscript.cli import (
+    measure_associations,
+    measure_exposure,
+    measure_likelihood,
+    measure_regret,
+    measure_sampling,
+    measure_stereotypes,
+    measure_text,
+)
 
 app = typer.Typer(help="Measure one thing about a model; every figure has an interval.", no_args_is_help=True)
 app.command("likelihood")(measure_likelihood.likelihood)
+app.command("exposure")(measure_exposure.exposure)
+app.command("regret")(measure_regret.regret)
 app.command("sampling")(measure_sampling.sampling)
 app.command("stereotypes")(measure_stereotypes.stereotypes)
 app.command("associations")(measure_associations.associations)

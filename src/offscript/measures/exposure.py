@@ -3,8 +3,9 @@
 import hashlib
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from offscript._specification import Specification, nearest, parse_specification
+from offscript.corpora.vocabularies import Vocabulary
 from offscript.errors import OffscriptError
 from offscript.measures._figures import Figure, as_measurements, recipe_of
 from offscript.measures._scores import Progress, require_comparable, scores_along
@@ -120,13 +122,25 @@ def measure_exposure_exactly(
         for key, value in _exact_deviations(level, distances).items():
             rows.setdefault(key, []).append(value)
     curves = {key: np.array(values) for key, values in rows.items()}
-    for name in distances:
-        for kind, deviation in (("m", "mgd"), ("c", "cgd")):
-            curves[f"eb_{kind}.{name}"] = ratio(curves[f"{deviation}_model.{name}"], curves[f"{deviation}_data.{name}"])
-    figures = {key: Figure.exact(curve.mean(), curve) for key, curve in curves.items()}
+    figures = {}
+    for deviation, name in product(("mgd", "cgd"), distances):
+        on_model, on_data = curves[f"{deviation}_model.{name}"], curves[f"{deviation}_data.{name}"]
+        bias = ratio(on_model, on_data)
+        figures[f"eb_{deviation[0]}.{name}"] = Figure.exact(bias.mean(), bias)
+        figures[f"{deviation}_model.{name}"] = Figure.exact(on_model.mean(), on_model)
+        figures[f"{deviation}_data.{name}"] = Figure.exact(on_data.mean(), on_data)
     recipe = recipe_of(QUESTION, model, oracle, {"length": length, "distances": list(distances), "exact": True})
     shared = {"n": histories, "seed": None, "seconds": time.monotonic() - began}
     return as_measurements(figures, recipe=recipe, **_COMMON, **shared)
+
+
+def sentences_as_rows(sentences: Iterable[str], vocabulary: Vocabulary, length: int) -> Tensor:
+    """The first `length` tokens of every sentence that has so many: [n, length]."""
+    encoded = (vocabulary.encode(sentence) for sentence in sentences)
+    rows = [ids[:length] for ids in encoded if len(ids) >= length]
+    if not rows:
+        raise OffscriptError(f"no sentence has {length} tokens", next="ask for a shorter length or give other text")
+    return torch.tensor(rows)
 
 
 def plan_samples(measurements: Sequence[Measurement], width: float) -> dict[str, int]:

@@ -5,6 +5,8 @@ from pathlib import Path
 
 from offscript._files import cache_folder, write_text
 
+CHART_FILES = (".svg", ".png", ".html")
+
 
 def vega_script() -> str:
     """Vega, Vega-Lite and vega-embed in one script; bundling takes seconds, so it is kept in the cache."""
@@ -16,20 +18,26 @@ def vega_script() -> str:
     return path.read_text(encoding="utf-8")
 
 
+def check_chart_path(path: Path) -> None:
+    """Refuse a name that `save_chart` could not write, before the work that leads to the chart."""
+    from offscript.errors import OffscriptError
+
+    if path.suffix not in CHART_FILES:
+        raise OffscriptError(f"cannot write a chart to {path}", next=f"end its name in {', '.join(CHART_FILES)}")
+
+
 def save_chart(specification: dict[str, object], path: Path) -> None:
     """One chart as a file of its own: `.svg`, `.png`, or an `.html` page that opens offline."""
     import vl_convert
 
     from offscript._files import replacing
-    from offscript.errors import OffscriptError
 
+    check_chart_path(path)
     fixed = {**specification, "width": 640}
     kinds = {
         ".svg": lambda: vl_convert.vegalite_to_svg(fixed).encode(),
         ".png": lambda: vl_convert.vegalite_to_png(fixed, scale=2),
         ".html": lambda: vl_convert.vegalite_to_html(fixed, bundle=True).encode(),
     }
-    if path.suffix not in kinds:
-        raise OffscriptError(f"cannot write a chart to {path}", next=f"end its name in {', '.join(kinds)}")
     with replacing(path) as temporary:
         temporary.write_bytes(kinds[path.suffix]())
