@@ -4,10 +4,15 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
+import torch
 from pydantic import BaseModel, ConfigDict
 from torch import Tensor, nn
 
+from offscript.models.language_model import LanguageModel, require_same_vocabulary
 from offscript.models.neural import NeuralLanguageModel
+from offscript.models.registry import load_model
+from offscript.training.fleet import Fleet
+from offscript.training.recipe import OptimiserSettings
 
 
 class AlgorithmSettings(BaseModel):
@@ -35,7 +40,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Loss:
-    """The loss summed over tokens, and what else to log; the loop divides by the tokens of the whole batch."""
+    """The loss summed over tokens, and what else to log (means); the loop divides by the tokens of the batch."""
 
     total: Tensor
     logged: dict[str, float]
@@ -46,14 +51,30 @@ class Algorithm(ABC):
 
     name: ClassVar[str]
     Settings: ClassVar[type[AlgorithmSettings]] = AlgorithmSettings
+    keeps_newest: ClassVar[bool] = False
+    """Whether the newest weights count as the best: where likelihood is not what is trained for, it must not choose."""
 
     def __init__(self, settings: AlgorithmSettings) -> None:
         self.settings = settings
+
+    def prepare(self, model: NeuralLanguageModel, optimiser: OptimiserSettings, fleet: Fleet) -> None:  # noqa: B027
+        """Load or build what it needs beside the model; called once, before a checkpoint is read."""
 
     def networks(self) -> dict[str, nn.Module]:
         """Networks of its own (a critic, a mediator), to be stored with each checkpoint."""
         return {}
 
+    def optimisers(self) -> dict[str, torch.optim.Optimizer]:
+        """What trains its own networks, to be stored with each checkpoint."""
+        return {}
+
     @abstractmethod
     def loss(self, model: NeuralLanguageModel, batch: TokenBatch, step: Step) -> Loss:
         """The loss of one batch."""
+
+
+def load_oracle(text: str, model: NeuralLanguageModel) -> LanguageModel:
+    """The model that judges, on the device and over the vocabulary of the one that learns."""
+    oracle = load_model(text, device=str(model.device))
+    require_same_vocabulary(model, oracle)
+    return oracle

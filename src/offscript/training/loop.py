@@ -27,14 +27,20 @@ from offscript.models.registry import load_model
 from offscript.models.storage import build, first_fault, save
 from offscript.training.algorithm import Algorithm, Step, TokenBatch
 from offscript.training.checkpoints import Standing, read_checkpoint, read_weights, write_checkpoint
+from offscript.training.cooperative import Cooperative
 from offscript.training.data import TrainingData, open_data
 from offscript.training.fleet import Fleet
 from offscript.training.logs import Log
+from offscript.training.minimum_risk import MinimumRisk
 from offscript.training.optimisation import build_optimiser, learning_rate
 from offscript.training.recipe import Recipe
+from offscript.training.reinforce import Reinforce
+from offscript.training.scheduled_sampling import ScheduledSampling
+from offscript.training.searnn import Searnn
 from offscript.training.teacher_forcing import TeacherForcing
 
-ALGORITHMS: dict[str, type[Algorithm]] = {algorithm.name: algorithm for algorithm in (TeacherForcing,)}
+_KNOWN: tuple[type[Algorithm], ...] = (TeacherForcing, ScheduledSampling, Searnn, MinimumRisk, Reinforce, Cooperative)
+ALGORITHMS: dict[str, type[Algorithm]] = {algorithm.name: algorithm for algorithm in _KNOWN}
 """What a recipe's `algorithm` may say."""
 
 LAST, BEST, MODEL = "last.safetensors", "best.safetensors", "model"
@@ -85,9 +91,22 @@ class _Run:
     def networks(self) -> dict[str, nn.Module]:
         return {"model": self.model, **self.algorithm.networks()}
 
+    @property
+    def optimisers(self) -> dict[str, torch.optim.Optimizer]:
+        return {"model": self.optimiser, **self.algorithm.optimisers()}
+
     def checkpoint(self, name: str) -> None:
         if self.fleet.leads:
-            write_checkpoint(self.folder / name, self.networks, {"model": self.optimiser}, self.standing)
+            write_checkpoint(self.folder / name, self.networks, self.optimisers, self.standing)
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """One step, done: the loss of a token, what the algorithm wants logged, and how fast it went."""
+
+    loss: float
+    logged: dict[str, float]
+    tokens_per_second: float
 
 
 def train(
@@ -122,12 +141,13 @@ def _go_on(run: _Run, log: Log | None, watcher: Watcher | None, checkpoint_secon
     """Step after step until the run is finished, written down now and then."""
     began, saved = time.monotonic() - run.standing.seconds, time.monotonic()
     while not _finished(run):
-        loss, seconds, tokens = _take_step(run)
+        taken = _take_step(run)
         run.standing.seconds = time.monotonic() - began
         if watcher is not None:
-            watcher.step(run.standing.step, loss, tokens / seconds)
+            watcher.step(run.standing.step, taken.loss, taken.tokens_per_second)
         if log is not None and run.standing.step % log_every == 0:
-            log.write(run.standing.step, loss=loss, tokens_per_second=tokens / seconds)
+            speed = taken.tokens_per_second
+            log.write(run.standing.step, loss=taken.loss, **taken.logged, tokens_per_second=speed)
         if _validation_is_due(run):
             _validate(run, log, watcher)
         elif time.monotonic() - saved < checkpoint_seconds:
@@ -155,6 +175,7 @@ def _prepare(recipe: Recipe, folder: Path, fleet: Fleet) -> _Run:
     with _seeded(recipe.seed, _INITIALISATION):
         model = _fresh_model(recipe, data).to(fleet.device)
         algorithm = _algorithm(recipe)
+        algorithm.prepare(model, recipe.optimiser, fleet)
     total = recipe.stop.epochs * data.steps_per_epoch
     run = _Run(
         recipe=recipe,
@@ -198,7 +219,7 @@ def _algorithm(recipe: Recipe) -> Algorithm:
 
 
 def _resume(run: _Run) -> None:
-    standing = read_checkpoint(run.folder / LAST, run.networks, {"model": run.optimiser})
+    standing = read_checkpoint(run.folder / LAST, run.networks, run.optimisers)
     if standing.recipe != run.recipe.digest:
         raise OffscriptError(
             f"{run.folder} holds a run of another recipe", next="name another folder, or remove this one to start anew"
@@ -206,8 +227,8 @@ def _resume(run: _Run) -> None:
     run.standing = standing
 
 
-def _take_step(run: _Run) -> tuple[float, float, int]:
-    """One update; answers the loss of a token, the seconds it took and the tokens it saw."""
+def _take_step(run: _Run) -> _Taken:
+    """One update."""
     began = time.monotonic()
     number = run.standing.step
     batch = run.data.batch(number)
@@ -217,7 +238,7 @@ def _take_step(run: _Run) -> tuple[float, float, int]:
         group["lr"] = rate
     run.model.train()
     with _seeded(run.recipe.seed, _STEPS, number, run.fleet.rank):
-        step = Step(number, run.total, (run.recipe.seed, _STEPS, number))
+        step = Step(number, run.total, (run.recipe.seed, _STEPS, number, run.fleet.rank))
         loss = run.algorithm.loss(run.model, _on_device(run.fleet.share(batch), run.fleet.device), step)
         run.optimiser.zero_grad(set_to_none=True)
         (loss.total / tokens).backward()
@@ -230,8 +251,9 @@ def _take_step(run: _Run) -> tuple[float, float, int]:
         raise OffscriptError(
             f"the loss is {mean} at step {number}", next="lower the learning rate, or resume from an earlier run"
         )
+    logged = {name: run.fleet.total(value) / run.fleet.processes for name, value in loss.logged.items()}
     run.standing.step += 1
-    return mean, time.monotonic() - began, tokens
+    return _Taken(mean, logged, tokens / (time.monotonic() - began))
 
 
 def _validation_is_due(run: _Run) -> bool:
@@ -242,7 +264,7 @@ def _validation_is_due(run: _Run) -> bool:
 def _validate(run: _Run, log: Log | None, watcher: Watcher | None) -> None:
     standing, nll = run.standing, validation_nll(run.model, run.data, run.fleet)
     standing.validations.append((standing.step, nll))
-    if standing.best is None or nll < standing.best:
+    if standing.best is None or nll < standing.best or run.algorithm.keeps_newest:
         standing.best, standing.best_step, standing.waited = nll, standing.step, 0
         run.checkpoint(BEST)
     else:

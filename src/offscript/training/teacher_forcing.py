@@ -2,6 +2,7 @@
 
 from typing import ClassVar
 
+from torch import Tensor
 from torch.nn import functional
 
 from offscript.models.neural import NeuralLanguageModel
@@ -16,9 +17,10 @@ class TeacherForcing(Algorithm):
     name: ClassVar[str] = "teacher-forcing"
 
     def loss(self, model: NeuralLanguageModel, batch: TokenBatch, step: Step) -> Loss:
-        targets = batch.tokens.masked_fill(~batch.real, _IGNORED)
-        logits = model.logits(batch.tokens)
-        total = functional.cross_entropy(
-            logits.flatten(0, 1), targets.flatten(), ignore_index=_IGNORED, reduction="sum"
-        )
-        return Loss(total, {})
+        return Loss(negative_log_likelihood(model.logits(batch.tokens), batch), {})
+
+
+def negative_log_likelihood(logits: Tensor, batch: TokenBatch) -> Tensor:
+    """Of the batch's real tokens under logits [rows, time, V], summed."""
+    targets = batch.tokens.masked_fill(~batch.real, _IGNORED)
+    return functional.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=_IGNORED, reduction="sum")

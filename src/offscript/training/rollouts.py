@@ -1,0 +1,142 @@
+"""Roll-outs: sequences that leave a roll-in at some position and go on by themselves.
+
+All of them are read in one batch with the roll-ins they leave. A branch takes over its roll-in's state through
+`State.select`, so that no prefix is read twice.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from offscript.models.language_model import SCORE_BUDGET, LanguageModel
+from offscript.sampling.categorical import draw
+from offscript.sampling.randomness import Draws
+
+
+@dataclass(frozen=True)
+class Branches:
+    """Where each roll-out leaves which roll-in; positions ascend."""
+
+    rows: Tensor  # [branches]
+    positions: Tensor  # [branches]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def of(self, chosen: Tensor) -> "Branches":
+        """The branches with these numbers, which ascend too."""
+        return Branches(self.rows[chosen], self.positions[chosen])
+
+
+class BranchedReading:
+    """A model that reads roll-ins [rows, time] and, beside them, every branch that has begun."""
+
+    def __init__(self, model: LanguageModel, roll_ins: Tensor, branches: Branches) -> None:
+        self._model, self._roll_ins, self._branches = model, roll_ins, branches
+        self._position, self._begun = 0, 0
+        self._log_probs, self._state = model.start(len(roll_ins))
+
+    def following(self) -> Tensor:
+        """Next-token log-probabilities [begun, V] of the branches begun, those that leave here included."""
+        begun = int((self._branches.positions <= self._position).sum())
+        if begun > self._begun:
+            rows = len(self._roll_ins)
+            held = torch.arange(rows + self._begun, device=self._roll_ins.device)
+            kept = torch.cat([held, self._branches.rows[self._begun : begun]])
+            self._log_probs, self._state = self._log_probs[kept], self._state.select(kept)
+            self._begun = begun
+        return self._log_probs[len(self._roll_ins) :]
+
+    def read(self, tokens: Tensor) -> None:
+        """Go one position further: the branches by their tokens [begun], the roll-ins by their own."""
+        read = torch.cat([self._roll_ins[:, self._position], tokens])
+        self._log_probs, self._state = self._model.advance(self._state, read)
+        self._position += 1
+
+
+def roll_out(
+    model: LanguageModel,
+    roll_ins: Tensor,
+    branches: Branches,
+    draws: Draws,
+    *,
+    forced: Tensor | None = None,
+    end: int | None = None,
+) -> Tensor:
+    """Sequences [branches, time] that the model draws from each branch's position on.
+
+    `forced` [branches] are the tokens to begin them with. After an `end` token nothing but end tokens follow.
+    """
+    tokens = roll_ins[branches.rows]  # a copy
+    for numbers, rows, part in _parts(model, branches):
+        first = None if forced is None else forced[numbers]
+        tokens[numbers] = _rolled_out(model, roll_ins[rows], part, draws, numbers, first, end)
+    return tokens
+
+
+def branch_log_likelihoods(
+    model: LanguageModel, roll_ins: Tensor, branches: Branches, tokens: Tensor, real: Tensor
+) -> Tensor:
+    """Log-probability [branches] of the real tokens [branches, time] from each branch's position on."""
+    total = torch.zeros(len(branches), dtype=torch.float64, device=tokens.device)
+    for numbers, rows, part in _parts(model, branches):
+        total[numbers] = _log_likelihoods(model, roll_ins[rows], part, tokens[numbers], real[numbers])
+    return total
+
+
+def _rolled_out(
+    model: LanguageModel,
+    roll_ins: Tensor,
+    branches: Branches,
+    draws: Draws,
+    numbers: Tensor,
+    forced: Tensor | None,
+    end: int | None,
+) -> Tensor:
+    tokens = roll_ins[branches.rows]
+    going = torch.ones(len(branches), dtype=torch.bool, device=tokens.device)
+    reading, time = BranchedReading(model, roll_ins, branches), tokens.shape[1]
+    for position in range(time):
+        log_probs = reading.following()
+        begun = len(log_probs)
+        uniform = draws.uniform(position, 0, int(numbers.max()) + 1).squeeze(1).to(tokens.device)
+        chosen = draw(log_probs, uniform[numbers[:begun]]) if begun else tokens[:0, position]
+        if forced is not None:
+            chosen = torch.where(branches.positions[:begun] == position, forced[:begun], chosen)
+        if end is not None:
+            chosen = torch.where(going[:begun], chosen, end)
+            going[:begun] &= chosen != end
+        tokens[:begun, position] = chosen
+        if position + 1 < time:
+            reading.read(chosen)
+    return tokens
+
+
+def _log_likelihoods(
+    model: LanguageModel, roll_ins: Tensor, branches: Branches, tokens: Tensor, real: Tensor
+) -> Tensor:
+    total = torch.zeros(len(branches), dtype=torch.float64, device=tokens.device)
+    reading, time = BranchedReading(model, roll_ins, branches), tokens.shape[1]
+    for position in range(time):
+        log_probs = reading.following()
+        begun = len(log_probs)
+        column = tokens[:begun, position]
+        found = log_probs.gather(1, column.unsqueeze(1)).squeeze(1).double()
+        total[:begun] += found.where(real[:begun, position], 0.0)
+        if position + 1 < time:
+            reading.read(column)
+    return total
+
+
+def _parts(model: LanguageModel, branches: Branches) -> Iterator[tuple[Tensor, Tensor, Branches]]:
+    """Branches that fit into one batch: their numbers, their roll-ins' rows, and themselves among those.
+
+    Branches of one roll-in stay side by side, so that few prefixes are read in two parts.
+    """
+    at_once = max(1, SCORE_BUDGET // model.vocabulary.size)
+    for part in branches.rows.argsort(stable=True).split(at_once):
+        numbers = part.sort().values
+        rows, own = branches.rows[numbers].unique(return_inverse=True)
+        yield numbers, rows, Branches(own, branches.positions[numbers])
