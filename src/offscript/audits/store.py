@@ -234,13 +234,22 @@ def _claimed_time(folder: Path, time: datetime) -> Iterator[datetime]:
 
 def _write_items(path: Path, values: dict[str, FloatArray | None]) -> None:
     """One item a line, with its value or values under each name that has any; no file where there are none."""
-    columns = {name: column.tolist() for name, column in values.items() if column is not None}
+    columns = {name: column for name, column in values.items() if column is not None}
     if not columns:
         return
     with _files.replacing(path) as temporary, temporary.open("w", encoding="utf-8") as stream:
         for item in range(max(map(len, columns.values()))):
-            line = {name: notation.as_json(column[item]) for name, column in columns.items() if item < len(column)}
+            line = {name: _item_to_json(column[item]) for name, column in columns.items() if item < len(column)}
             stream.write(json.dumps({"doc_id": item, **line}) + "\n")
+
+
+def _item_to_json(values: FloatArray) -> Any:
+    """One item's value or list of values; null where it has none (NaN)."""
+    if np.isfinite(values).all():
+        return values.tolist()
+    if values.ndim:
+        return [_item_to_json(value) for value in values]
+    return None if np.isnan(values) else str(values)
 
 
 def _read_items(path: Path) -> dict[str, FloatArray]:
@@ -253,7 +262,7 @@ def _read_items(path: Path) -> dict[str, FloatArray]:
             del item["doc_id"]
             for name, value in item.items():
                 columns.setdefault(name, []).append(value)
-    return {name: np.array(column, dtype=np.float64) for name, column in columns.items()}  # numpy reads "inf"
+    return {name: np.array(column, dtype=np.float64) for name, column in columns.items()}  # reads null and "inf"
 
 
 def _with_items(entry: Measurement, items: FloatArray | None) -> Measurement:

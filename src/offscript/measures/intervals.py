@@ -107,9 +107,9 @@ class Profile:
 def mean_interval(values: npt.ArrayLike, *, level: float = 0.95) -> Estimate:
     """Mean of independent values by Student's t with Hall's (1992) correction for skewness.
 
-    At n = 100 to 1,000 it covers as the studentised bootstrap does (0.93 to 0.955 for normal, exponential and
-    log-normal values) where plain t and the percentile bootstrap fall to 0.92 and 0.91, and it needs no resampling.
-    An infinite value makes the mean infinite beyond doubt.
+    At n = 200 to 1,000 it covers 0.94 to 0.97 for normal, exponential, log-normal, beta and 0/1 values: as often as the
+    studentised bootstrap, and without resampling. For log-normal values at n = 100 these two cover 0.93, plain t 0.92
+    and the percentile bootstrap 0.91. An infinite value makes the mean infinite beyond doubt.
     """
     return mean_by_length(_vector(values)[:, None], level=level).average
 
@@ -236,7 +236,8 @@ def bootstrap(
     `statistic` takes one matrix of weights [rows, n] a sample, whose rows sum to 1 (so that `weights @ values` are
     means), and returns [rows]. `method` is "percentile", or "basic" (the percentile interval mirrored at the value) for
     statistics that a finite sample pushes to one side, such as a distance between averaged distributions (eq. 5):
-    resampling pushes once more, and mirroring takes the push back.
+    resampling pushes once more, and mirroring takes the push back. For such distances over 20 to 50 tokens from 300 to
+    2,000 samples, basic intervals covered 0.89 to 0.94, percentile intervals 0.01 to 0.8.
     """
     values, draws = _value_and_draws(statistic, sizes, resamples, generator)
     errors, lower, upper = _bounds_of(values[:, None], draws[:, None], level, method)

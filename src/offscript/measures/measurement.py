@@ -30,7 +30,7 @@ class Measurement:
 
     `by_position` holds the figure at every length or position, from the first. `higher_is_better` is None where neither
     is. `recipe` is what it takes to make the figure again, as JSON knows it. `per_item` [n] or [n, positions] holds the
-    values behind the figure; it stays out of JSON and of comparison.
+    values behind the figure, NaN where an item has none; it stays out of JSON and of comparison.
     """
 
     question: str
