@@ -101,7 +101,7 @@ def checked_positions(tokens: Tensor, positions: range | None) -> range:
     """The positions asked for, all by default; refused where they leave the tokens."""
     time = tokens.shape[1]
     asked = range(time) if positions is None else positions
-    if asked.step != 1 or asked.start < 0 or asked.stop > time:
+    if not asked or asked.step != 1 or asked.start < 0 or asked.stop > time:
         raise OffscriptError(f"positions {asked} of sequences with {time} tokens", next="ask for a range inside them")
     return asked
 
