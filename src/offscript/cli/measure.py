@@ -6,6 +6,7 @@ from offscript.cli import (
     measure_associations,
     measure_exposure,
     measure_likelihood,
+    measure_recovery,
     measure_regret,
     measure_sampling,
     measure_stereotypes,
@@ -16,6 +17,7 @@ app = typer.Typer(help="Measure one thing about a model; every figure has an int
 app.command("likelihood")(measure_likelihood.likelihood)
 app.command("exposure")(measure_exposure.exposure)
 app.command("regret")(measure_regret.regret)
+app.command("recovery")(measure_recovery.recovery)
 app.command("sampling")(measure_sampling.sampling)
 app.command("stereotypes")(measure_stereotypes.stereotypes)
 app.command("associations")(measure_associations.associations)

@@ -53,8 +53,26 @@ def _regret(curves: dict[str, Curve]) -> list[Titled]:
     return charts
 
 
+def _recovery(curves: dict[str, Curve]) -> list[Titled]:
+    charts = []
+    away = "tokens from the prefix"
+    if chosen := _below(curves, "nll_gap."):
+        told = "What the oracle finds worse than after data prefixes, by kind of prefix"
+        charts.append((told, curve_chart(chosen, x=away, y="gap (nats)", reference=0.0)))
+    if chosen := _below(curves, "nll_oracle."):
+        charts.append(("The oracle's view of continuations", curve_chart(chosen, x=away, y="NLL (nats)")))
+    if chosen := {name.rpartition(".")[2]: curve for name, curve in curves.items() if name.startswith("corpus_bleu")}:
+        told = "Continuations against real text at the same places"
+        charts.append((told, curve_chart(chosen, x="windows from the prefix", y="corpus-BLEU")))
+    return charts
+
+
 def _below(curves: dict[str, Curve], prefix: str) -> dict[str, Curve]:
     return {name.removeprefix(prefix): curve for name, curve in curves.items() if name.startswith(prefix)}
 
 
-_CHARTS: dict[str, Callable[[dict[str, Curve]], list[Titled]]] = {"exposure": _exposure, "regret": _regret}
+_CHARTS: dict[str, Callable[[dict[str, Curve]], list[Titled]]] = {
+    "exposure": _exposure,
+    "recovery": _recovery,
+    "regret": _regret,
+}
