@@ -10,6 +10,8 @@ from offscript.audits.subject import Budget, Progress, Subject, side_by_side
 from offscript.measures.exposure import measure_exposure
 from offscript.measures.likelihood import measure_likelihood
 from offscript.measures.measurement import Measurement
+from offscript.measures.recovery import continuations, measure_recovery
+from offscript.measures.recovery import side_by_side as prefixed_texts
 from offscript.measures.regret import measure_regret
 from offscript.measures.sampling import at_diversity, grid_of, prefixes_and_references, sweep_samplers
 from offscript.sampling.generation import generate, texts
@@ -92,6 +94,22 @@ def _exposure(subject: Subject, progress: Progress) -> Answer:
     return Answer(found)
 
 
+def _recovery(subject: Subject, progress: Progress) -> Answer:
+    samples, prefix = max(2, subject.samples // 2), min(_PREFIX, subject.length // 2)
+    settings: dict[str, Any] = {"samples": samples, "length": subject.length, "seed": subject.seed, "prefix": prefix}
+    found = measure_recovery(
+        subject.model,
+        subject.oracle,
+        **settings,
+        batch_size=subject.batch_size,
+        progress=_counted(progress, 10 * samples),
+    )
+    shown = continuations(subject.model, subject.oracle, **{**settings, "samples": 4})
+    rows = prefixed_texts(subject.model, shown, prefix)
+    columns = [(f"after {source} prefixes", [row[source] for row in rows]) for source in rows[0]]
+    return Answer(found, [side_by_side(columns, "prefix → what the model makes of it")])
+
+
 def _sampling(subject: Subject, progress: Progress) -> Answer:
     samples = min(subject.samples, {Budget.quick: 300, Budget.standard: 2_000, Budget.paper: 10_000}[subject.budget])
     prefixes, references = prefixes_and_references(
@@ -140,6 +158,7 @@ QUESTIONS: tuple[Question, ...] = (
     Question("likelihood", "How well does it predict gold text?", _likelihood, needs_gold=True),
     Question("exposure", "Does it go astray on its own histories?", _exposure, needs_gold=True),
     Question("regret", "How far is its own text from the oracle's?", _regret, needs_oracle=True),
+    Question("recovery", "Does it recover from a bad beginning?", _recovery, needs_oracle=True),
     Question("sampling", "Which decoding setting, at what price?", _sampling, needs_gold=True),
     Question("samples", "What does its text look like?", _samples),
 )

@@ -57,6 +57,21 @@ def _regret(figures: dict[str, Measurement]) -> str:
     )
 
 
+def _recovery(figures: dict[str, Measurement]) -> str:
+    gaps = {name.removeprefix("nll_gap."): entry for name, entry in figures.items() if name.startswith("nll_gap.")}
+    told = []
+    for source, entry in gaps.items():
+        if entry.by_position is None:
+            continue
+        first, last = entry.by_position.values[0], entry.by_position.values[-1]
+        recovered = entry.by_position.lower[-1] <= 0.0
+        ending = "none that can be seen" if recovered else f"{number(last)}"
+        told.append(
+            f"after {source} prefixes the gap to data prefixes is {number(first)} nats at first, {ending} at the end"
+        )
+    return "; ".join(told).capitalize() + "." if told else ""
+
+
 def _sampling(figures: dict[str, Measurement]) -> str:
     quality = {entry.recipe["sampler"]: entry for name, entry in figures.items() if ".corpus_bleu" in name}
     best = max(quality.values(), key=lambda entry: entry.value)
@@ -71,5 +86,6 @@ _VERDICTS: dict[str, Callable[[dict[str, Measurement]], str]] = {
     "likelihood": _likelihood,
     "exposure": _exposure,
     "regret": _regret,
+    "recovery": _recovery,
     "sampling": _sampling,
 }
