@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 
+from offscript.measures.intervals import Curve
 from offscript.measures.measurement import Measurement
 
 
@@ -58,18 +59,17 @@ def _regret(figures: dict[str, Measurement]) -> str:
 
 
 def _recovery(figures: dict[str, Measurement]) -> str:
-    gaps = {name.removeprefix("nll_gap."): entry for name, entry in figures.items() if name.startswith("nll_gap.")}
     told = []
-    for source, entry in gaps.items():
-        if entry.by_position is None:
-            continue
-        first, last = entry.by_position.values[0], entry.by_position.values[-1]
-        recovered = entry.by_position.lower[-1] <= 0.0
-        ending = "none that can be seen" if recovered else f"{number(last)}"
-        told.append(
-            f"after {source} prefixes the gap to data prefixes is {number(first)} nats at first, {ending} at the end"
-        )
-    return "; ".join(told).capitalize() + "." if told else ""
+    for name, entry in figures.items():
+        if name.startswith("nll_gap.") and entry.by_position is not None:
+            ends = " and ".join(_point(entry.by_position, place) for place in (0, -1))
+            told.append(f"after {name.removeprefix('nll_gap.')} prefixes {ends}")
+    return f"Nats above data prefixes, at the first and at the last token: {'; '.join(told)}."
+
+
+def _point(curve: Curve, place: int) -> str:
+    bounds = f"{number(curve.lower[place])} to {number(curve.upper[place])}"
+    return f"{number(curve.values[place])} ({curve.level:.0%}: {bounds})"
 
 
 def _sampling(figures: dict[str, Measurement]) -> str:
