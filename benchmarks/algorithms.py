@@ -55,15 +55,13 @@ def main() -> None:
     show_roll_outs(arguments.rows, arguments.repeats)
 
 
-def show_steps(
-    kind: str, build: Callable[[], NeuralLanguageModel], oracle: Path, rows: int, repeats: int
-) -> dict[str, float]:
+def show_steps(kind: str, build: Callable[[], NeuralLanguageModel], oracle: Path, rows: int, repeats: int) -> None:
     """A step of every algorithm, in milliseconds and as a multiple of teacher forcing."""
     print(f"{kind}, {rows} sequences of {LENGTH} tokens, {SIZE} symbols: a step")
-    found = {name: step_seconds(build(), *told, oracle, rows, repeats) for name, told in STEPS.items()}
-    for name, seconds in found.items():
-        print(f"  {name:<24}{1000 * seconds:>10.1f} ms{seconds / found['teacher forcing']:>10.2f} x")
-    return found
+    least_of: dict[str, float] = {}
+    for name, told in STEPS.items():
+        seconds = least_of[name] = step_seconds(build(), *told, oracle, rows, repeats)
+        print(f"  {name:<24}{1000 * seconds:>10.1f} ms{seconds / least_of['teacher forcing']:>10.2f} x", flush=True)
 
 
 def step_seconds(
@@ -91,25 +89,21 @@ def step_seconds(
 def show_roll_outs(rows: int, repeats: int) -> None:
     """Roll-outs in one batch with shared prefixes, beside loops that read every prefix again."""
     model, oracle, tokens = lstm(128, seed=1), lstm(32, seed=0), tokens_for(rows)
-    positions = torch.arange(0, LENGTH, 3)
-    contexts = Branches(torch.arange(rows).repeat(len(positions)), positions.repeat_interleave(rows))
+    contexts = Branches(torch.arange(rows).repeat(3), torch.tensor([0, 9, 19]).repeat_interleave(rows))
     tried = (Draws(1).uniform(0, 0, len(contexts), TRIED) * SIZE).long()
     branches = Branches(contexts.rows.repeat_interleave(TRIED), contexts.positions.repeat_interleave(TRIED))
-    print(f"roll-outs of {len(contexts)} contexts, {TRIED} tokens each (SEARNN), and of every context once")
-    compare(
-        "SEARNN, learned",
-        lambda: searnn_batched(model, oracle, tokens, branches, tried),
-        lambda: searnn_looped(model, oracle, tokens, contexts, tried),
-        repeats,
-    )
-    every = torch.arange(LENGTH)
-    candidates = Branches(torch.arange(rows).repeat(LENGTH), every.repeat_interleave(rows))
-    compare(
-        "minimum risk",
-        lambda: roll_out(model, tokens, candidates, Draws(1)),
-        lambda: [generate(model, rows, LENGTH, seed=1, prefixes=tokens[:, :place]) for place in every.tolist()],
-        repeats,
-    )
+    print(f"roll-outs of {rows} sequences: {TRIED} tokens at 3 contexts each (SEARNN), and every context once")
+    together = least(lambda: searnn_batched(model, oracle, tokens, branches, tried), repeats)
+    show_ratio("SEARNN, token by token", together, least(lambda: searnn_looped(model, oracle, tokens, contexts, tried)))
+    candidates = Branches(torch.arange(rows).repeat(LENGTH), torch.arange(LENGTH).repeat_interleave(rows))
+    together = least(lambda: roll_out(model, tokens, candidates, Draws(1)), repeats)
+    show_ratio("minimum risk, by context", together, least(lambda: reread(model, tokens), repeats))
+
+
+def reread(model: NeuralLanguageModel, tokens: Tensor) -> None:
+    """One roll-out of every sequence at each context, every prefix read anew."""
+    for place in range(LENGTH):
+        generate(model, len(tokens), LENGTH, seed=1, prefixes=tokens[:, :place])
 
 
 def searnn_batched(
@@ -131,13 +125,12 @@ def searnn_looped(
             oracle.log_likelihoods(rolled)
 
 
-def compare(name: str, together: Callable[[], Any], looped: Callable[[], Any], repeats: int) -> None:
-    """One line: both times and their ratio; the loop, being long, is timed once."""
-    fast, slow = least(together, repeats), least(looped, 1)
-    print(f"  {name:<24}{1000 * fast:>10.1f} ms, in a loop {1000 * slow:>10.1f} ms{slow / fast:>10.2f} x")
+def show_ratio(name: str, together: float, looped: float) -> None:
+    """One line: both times and what is gained."""
+    print(f"  {name:<28}{1000 * looped:>10.1f} ms, at once {1000 * together:>10.1f} ms{looped / together:>10.2f} x")
 
 
-def least(work: Callable[[], Any], repeats: int) -> float:
+def least(work: Callable[[], Any], repeats: int = 1) -> float:
     """CPU seconds of the fastest of several calls."""
     seconds = []
     for _ in range(repeats):

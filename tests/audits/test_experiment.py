@@ -40,7 +40,7 @@ def test_every_experiment_reads_and_its_recipes_check(name: str, scale: str) -> 
             for key, value in variant.changes.items():
                 change(content, key, value)
             recipe_from(content)
-    variants = {variant.name for variant in experiment.variants}
+    variants = {variant.name for variant in experiment.variants} | set(experiment.correlations)
     for expected in experiment.expected:
         named = set(expected.along) if isinstance(expected, Ordering) else {expected.figure.split("/")[0]}
         assert named <= variants

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from offscript._specification import nearest
+from offscript.audits.runs import difference
 from offscript.errors import OffscriptError
 from offscript.measures.measurement import Measurement
-from offscript.models.storage import first_fault
+from offscript._validation import first_fault
 
 _FOLDER = Path(__file__).parent / "experiments"
 SCALES = ("quick", "standard", "paper")
@@ -62,14 +63,14 @@ class Ordering(_Part):
         return f"{self.figure} {self.order}: {steps} ({self.source})"
 
     def judged(self, found: Mapping[str, Measurement]) -> tuple[str, str]:
-        """Our figures in words; the order holds, or breaks, where neighbours' intervals do not meet."""
+        """Our figures in words; the order holds, or breaks, where the differences of neighbours exclude zero."""
         entries = [found.get(f"{variant}/{self.figure}") for variant in self.along]
         measured = [entry for entry in entries if entry is not None]
         if len(measured) < len(entries):
             return "not measured", "not measured"
-        pairs = list(pairwise(measured if self.order == "falls" else measured[::-1]))
-        holds = all(first.interval.lower > second.interval.upper for first, second in pairs)
-        breaks = any(first.interval.upper < second.interval.lower for first, second in pairs)
+        falls = [difference(*pair) for pair in pairwise(measured if self.order == "falls" else measured[::-1])]
+        holds = all(fall.lower > 0 for fall in falls)
+        breaks = any(fall.upper < 0 for fall in falls)
         shown = " → ".join(_told(entry) for entry in measured)
         return shown, "agrees" if holds else "disagrees" if breaks else "undecided"
 
@@ -79,6 +80,7 @@ class Variant(_Part):
 
     name: str = Field(pattern=r"^[^/]+$")
     model: str | None = None
+    begins_with: str | None = Field(None, description="an earlier variant, whose trained weights this one starts from")
     changes: dict[str, Any] = {}
     settings: dict[str, Any] = Field({}, description="changes to the measures' settings")
 
@@ -99,9 +101,22 @@ class Experiment(_Part):
     about: str = ""
     oracle: str | None = None
     training: dict[str, Any] = {}
+    seeds: int = Field(1, ge=1, description="training runs of each variant; figures are means over them")
     variants: list[Variant] = Field(min_length=1)
     measures: list[MeasureCall] = Field(min_length=1)
+    correlations: dict[str, list[str]] = Field({}, description="groups of variants, over whose runs figures correlate")
     expected: list[Bound | Ordering] = []
+
+    @model_validator(mode="after")
+    def _names_are_known(self) -> "Experiment":
+        names = [variant.name for variant in self.variants]
+        for place, variant in enumerate(self.variants):
+            if variant.begins_with is not None and variant.begins_with not in names[:place]:
+                raise ValueError(f"{variant.name} begins with {variant.begins_with!r}, which is no earlier variant")
+        for group, members in self.correlations.items():
+            if unknown := set(members) - set(names):
+                raise ValueError(f"the correlations of {group} name {sorted(unknown)[0]!r}, which is no variant")
+        return self
 
 
 def experiments() -> dict[str, Path]:
@@ -111,7 +126,7 @@ def experiments() -> dict[str, Path]:
 
 def scales_of(name: str) -> tuple[str, list[str]]:
     """An experiment's title and the scales it can be run at."""
-    content = yaml.safe_load(experiments()[name].read_text(encoding="utf-8"))
+    content = _content(experiments()[name])
     return content["title"], list(content["scales"])
 
 
@@ -122,7 +137,7 @@ def read_experiment(name: str, scale: str) -> Experiment:
         raise OffscriptError(f"there is no experiment {name!r}", next=nearest(name, known))
     if scale not in SCALES:
         raise OffscriptError(f"there is no scale {scale!r}", next=f"known: {', '.join(SCALES)}")
-    content = yaml.safe_load(known[name].read_text(encoding="utf-8"))
+    content = _content(known[name])
     scales = content.pop("scales")
     if scale not in scales:
         raise OffscriptError(f"{name} cannot be run at scale {scale}", next=f"it has {', '.join(scales)}")
@@ -131,7 +146,14 @@ def read_experiment(name: str, scale: str) -> Experiment:
     try:
         return Experiment(name=name, **content)
     except ValidationError as fault:
-        raise OffscriptError(f"{known[name]}: {first_fault(fault)}") from fault
+        raise OffscriptError(f"{known[name]}: {first_fault(fault, Experiment)}") from fault
+
+
+def _content(path: Path) -> dict[str, Any]:
+    """A file's keys; those it leaves out are of the experiment that it `extends`."""
+    content: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    extended = content.pop("extends", None)
+    return content if extended is None else {**_content(experiments()[extended]), **content}
 
 
 def change(content: dict[str, Any], key: str, value: Any) -> None:

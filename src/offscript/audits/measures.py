@@ -13,9 +13,10 @@ from offscript.errors import OffscriptError
 from offscript.measures.exposure import measure_exposure
 from offscript.measures.likelihood import Texts, encode_texts, measure_likelihood
 from offscript.measures.measurement import Measurement
+from offscript.measures.quality import measure_quality
 from offscript.measures.regret import measure_regret
 from offscript.models.language_model import LanguageModel
-from offscript.sampling.generation import generate
+from offscript.sampling.generation import generate, texts
 
 
 def _exposure(
@@ -47,13 +48,34 @@ def _likelihood(
     """On a corpus, or on sequences of exactly `length` tokens drawn from the oracle."""
     if corpus:
         sentences = islice(read_corpus(list(corpus)), samples)
-        texts = encode_texts(sentences, model.vocabulary, longest=length, recipe={"corpus": list(corpus)})
+        encoded = encode_texts(sentences, model.vocabulary, longest=length, recipe={"corpus": list(corpus)})
     else:
         source = _required(oracle)
         drawn = generate(source, samples, length, seed=(seed, 1), stop_at_end=False).tokens.tolist()
         sizes = [len(model.vocabulary.decode(row)) for row in drawn]
-        texts = Texts(drawn, sizes, {"drawn from": source.name, "seed": seed, "length": length})
-    return measure_likelihood(model, texts)
+        encoded = Texts(drawn, sizes, {"drawn from": source.name, "seed": seed, "length": length})
+    return measure_likelihood(model, encoded)
+
+
+def _quality(
+    model: LanguageModel,
+    oracle: LanguageModel | None,  # noqa: ARG001 (asked as every measure is)
+    *,
+    seed: int,
+    corpus: Sequence[str],
+    samples: int = 1000,
+    references: int | None = None,
+    length: int = 50,
+) -> list[Measurement]:
+    """Corpus-BLEU of sentences drawn from the model against those of a corpus, in the model's own tokens."""
+    vocabulary = model.vocabulary
+    drawn = generate(model, samples, length, seed=(seed, 2))
+    found = [text.split() for text in texts(model, drawn)]
+    real = [
+        vocabulary.decode(vocabulary.encode(line)).split() for line in islice(read_corpus(list(corpus)), references)
+    ]
+    recipe = {"model": model.weight_hash, "corpus": list(corpus), "length": length, "seed": seed}
+    return measure_quality(found, real, tokenization="the model's vocabulary", recipe=recipe)
 
 
 def _rows(model: LanguageModel, corpus: Sequence[str], half: str | None, length: int) -> Tensor:
@@ -77,5 +99,6 @@ def _required(oracle: LanguageModel | None) -> LanguageModel:
 MEASURES: dict[str, Callable[..., list[Measurement]]] = {
     "exposure": _exposure,
     "likelihood": _likelihood,
+    "quality": _quality,
     "regret": _regret,
 }

@@ -8,14 +8,15 @@ from typing import Any, Protocol
 from offscript._specification import nearest
 from offscript.audits.experiment import Experiment, MeasureCall, Variant, change
 from offscript.audits.measures import MEASURES
+from offscript.audits.runs import averaged, correlations
 from offscript.audits.store import Store, write_results
 from offscript.errors import OffscriptError
 from offscript.measures.measurement import Measurement, environment
 from offscript.models.language_model import LanguageModel
 from offscript.models.registry import load_model
+from offscript.training.loop import MODEL, train
 from offscript.training.loop import Watcher as TrainingWatcher
-from offscript.training.loop import train
-from offscript.training.recipe import expanded, recipe_from
+from offscript.training.recipe import Recipe, expanded, recipe_from
 
 
 @dataclass(frozen=True)
@@ -49,33 +50,58 @@ class Watcher(Protocol):
 def reproduce(
     experiment: Experiment, out: Path, *, seed: int = 1, device: str = "cpu", watcher: Watcher | None = None
 ) -> Reproduction:
-    """Every variant through every measure; what an earlier run finished is read, not run again."""
+    """Every run of every variant through every measure; what an earlier call finished is read, not run again.
+
+    Run i of a variant is trained and measured with seeds that are i higher, the same for all variants: runs pair.
+    """
     oracle = None if experiment.oracle is None else load_model(_path(experiment.oracle), device=device)
     store = Store(out / "cells")
-    figures: dict[str, Measurement] = {}
+    runs: dict[str, list[dict[str, Measurement]]] = {}
     for variant in experiment.variants:
-        model = _model_of(experiment, variant, out, device, watcher)
-        for call in experiment.measures:
-            for entry in _measured(call, variant, model, oracle, store, seed, watcher):
-                figures[f"{variant.name}/{entry.question}.{entry.name}"] = entry
+        runs[variant.name] = []
+        for run in range(1 if variant.model is not None else experiment.seeds):
+            model = _model_of(experiment, variant, run, out, device, watcher)
+            found = [
+                entry
+                for call in experiment.measures
+                for entry in _measured(call, variant, model, oracle, store, seed + run, watcher)
+            ]
+            runs[variant.name].append({f"{entry.question}.{entry.name}": entry for entry in found})
+    groups = {name: averaged(each) for name, each in runs.items()}
+    for group, members in experiment.correlations.items():
+        groups[group] = correlations((run for member in members for run in runs[member]), seed=seed)
+    figures = {f"{group}/{name}": entry for group, own in groups.items() for name, entry in own.items()}
     comparisons = [Comparison(str(expected), *expected.judged(figures)) for expected in experiment.expected]
     return Reproduction(experiment, figures, comparisons)
 
 
 def _model_of(
-    experiment: Experiment, variant: Variant, out: Path, device: str, watcher: Watcher | None
+    experiment: Experiment, variant: Variant, run: int, out: Path, device: str, watcher: Watcher | None
 ) -> LanguageModel:
     if variant.model is not None:
         return load_model(_path(variant.model), device=device)
-    content = copy.deepcopy(experiment.training)
-    for key, value in variant.changes.items():
-        change(content, key, value)
-    recipe = recipe_from(expanded(content), f"{experiment.name}, {variant.name}")
+    recipe = _recipe_of(experiment, variant, run, out)
     follows = None if watcher is None else watcher.training(variant.name)
-    trained = train(recipe, out / "models" / recipe.digest, device=device, watcher=follows)
+    trained = train(recipe, _folder(recipe, out), device=device, watcher=follows)
     model = load_model(str(trained.folder), device=device)
     model.name = variant.name
     return model
+
+
+def _recipe_of(experiment: Experiment, variant: Variant, run: int, out: Path) -> Recipe:
+    content = copy.deepcopy(experiment.training)
+    for key, value in variant.changes.items():
+        change(content, key, value)
+    content["seed"] = content.get("seed", 1) + run
+    if variant.begins_with is not None:
+        [earlier] = [each for each in experiment.variants if each.name == variant.begins_with]
+        trained = _folder(_recipe_of(experiment, earlier, run, out), out) / MODEL
+        content["warm_start"] = _path(earlier.model) if earlier.model is not None else str(trained)
+    return recipe_from(expanded(content), f"{experiment.name}, {variant.name}")
+
+
+def _folder(recipe: Recipe, out: Path) -> Path:
+    return out / "models" / recipe.digest
 
 
 def _measured(
@@ -113,10 +139,9 @@ def _path(model: str) -> str:
 
 
 def store_reproduction(found: Reproduction, out: Path, scale: str) -> list[Path]:
-    """Results files, one a variant."""
-    written = []
-    for variant in found.experiment.variants:
-        own = [entry for name, entry in found.figures.items() if name.split("/", 1)[0] == variant.name]
-        config: dict[str, Any] = {"experiment": found.experiment.name, "scale": scale}
-        written.append(write_results(out, variant.name, own, config=config))
-    return written
+    """Results files, one a variant and one a group of correlations."""
+    by_group: dict[str, list[Measurement]] = {}
+    for name, entry in found.figures.items():
+        by_group.setdefault(name.split("/", 1)[0], []).append(entry)
+    config: dict[str, Any] = {"experiment": found.experiment.name, "scale": scale}
+    return [write_results(out, group, own, config=config) for group, own in by_group.items()]

@@ -1,0 +1,79 @@
+"""Several runs of one variant: their mean and its interval, differences in pairs, correlations over all runs."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import stdtrit
+
+from offscript.measures.intervals import Estimate, Interval
+from offscript.measures.measurement import Measurement
+from offscript.measures.regret import regret_correlations
+
+Figures = Mapping[str, Measurement]
+"""What one run was measured to be, by `QUESTION.NAME`."""
+
+CORRELATED = ("regret.q_per_token", "regret.nll_oracle", "likelihood.ppl")
+_LEVEL = 0.95
+_RUNS = "runs"
+
+
+def averaged(runs: Sequence[Figures]) -> dict[str, Measurement]:
+    """Every figure's mean over the runs; its interval tells how far training runs differ. One run stays as it is."""
+    if len(runs) == 1:
+        return dict(runs[0])
+    return {name: _over_runs([figures[name] for figures in runs]) for name in runs[0]}
+
+
+def difference(first: Measurement, second: Measurement) -> Interval:
+    """First less second: by pairs of runs with the same seed where there are several, else from both intervals."""
+    if _RUNS in first.recipe and _RUNS in second.recipe and first.n == second.n:
+        assert first.per_item is not None
+        assert second.per_item is not None
+        return _student(first.per_item - second.per_item).interval
+    lower, upper = first.interval.lower - second.interval.upper, first.interval.upper - second.interval.lower
+    return Interval(lower, upper, first.interval.level, "both intervals")
+
+
+def correlations(runs: Iterable[Figures], *, seed: int) -> dict[str, Measurement]:
+    """How Q, the oracle's NLL and perplexity go together over runs (Table 4), `correlation.FIRST~SECOND`."""
+    table = [{name.partition(".")[2]: figures[name].value for name in CORRELATED} for figures in runs]
+    names = [name.partition(".")[2] for name in CORRELATED]
+    found = regret_correlations(table, seed=seed, names=names)
+    return {
+        f"correlation.{first}~{second}": Measurement.of(
+            estimate,
+            question="correlation",
+            name=f"{first}~{second}",
+            n=len(table),
+            seed=seed,
+            seconds=0.0,
+            recipe={"kind": "pearson", "table": table},
+        )
+        for (first, second), estimate in found.items()
+    }
+
+
+def _over_runs(entries: Sequence[Measurement]) -> Measurement:
+    values = np.array([entry.value for entry in entries])
+    first = entries[0]
+    return Measurement.of(
+        _student(values),
+        question=first.question,
+        name=first.name,
+        n=len(entries),
+        seed=first.seed,
+        seconds=sum(entry.seconds for entry in entries),
+        recipe={_RUNS: [entry.recipe for entry in entries]},
+        higher_is_better=first.higher_is_better,
+        per_item=values,
+    )
+
+
+def _student(values: npt.NDArray[np.float64]) -> Estimate:
+    """Plain Student's t: a handful of runs tells nothing of skewness, which `mean_interval` would allow for."""
+    n, mean = len(values), float(values.mean())
+    error = float(values.std(ddof=1)) / math.sqrt(n)
+    reach = float(stdtrit(n - 1, (1 + _LEVEL) / 2)) * error
+    return Estimate(mean, error, Interval(mean - reach, mean + reach, _LEVEL, "t over runs"))
