@@ -1,5 +1,6 @@
 """Batches: hand-worked rows, every sentence once an epoch, and the same batch whenever it is asked for."""
 
+import random
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -28,7 +29,7 @@ LENGTHS = st.lists(st.integers(1, 12), min_size=1, max_size=60)
 QUESTIONS = st.lists(st.tuples(st.integers(0, 3), st.floats(0, 1)))  # an epoch, and how far into it
 KINDS: dict[str, Callable[..., Batches]] = {
     "fixed": lambda corpus, **settings: FixedBatches(corpus, 2, **settings),
-    "packed": lambda corpus, **settings: PackedBatches(corpus, 2, **settings),
+    "packed": lambda corpus, **settings: PackedBatches(corpus, 7, **settings),
     "bucketed": lambda corpus, **settings: BucketedBatches(corpus, **settings),
     "budgeted": lambda corpus, **settings: BucketedBatches(corpus, tokens_per_batch=40, **settings),
 }
@@ -91,6 +92,8 @@ def test_a_token_budget_counts_the_padding() -> None:
     corpus = numbered([1, 1, 1, 3, 3])
     batches = BucketedBatches(corpus, 100, seed=0, tokens_per_batch=8, shuffle=False)
     assert [batch.tokens.shape for batch in batches.epoch(0)] == [(3, 2), (2, 4)]
+    long_in_the_middle = BucketedBatches(numbered([1, 4, 1]), 100, seed=0, tokens_per_batch=8, shuffle=False)
+    assert [batch.tokens.shape for batch in long_in_the_middle.epoch(0)] == [(1, 2), (1, 5), (1, 2)]
 
 
 @given(lengths=LENGTHS, size=st.integers(1, 9), length=st.integers(1, 6), seed=st.integers(), epoch=st.integers(0, 9))
@@ -169,13 +172,23 @@ def test_packed_rows_follow_the_epochs_order_without_a_gap(lengths: list[int], s
 def test_a_batch_is_the_same_whatever_was_asked_before(
     kind: str, lengths: list[int], size: int, seed: int, asked: list[tuple[int, float]]
 ) -> None:
-    corpus = numbered(lengths)
+    corpus = numbered([*lengths, 6])
     asked_before = KINDS[kind](corpus, size=size, seed=seed)
     for epoch, share in asked:
         index = min(int(share * len(asked_before)), len(asked_before) - 1)
         fresh = KINDS[kind](corpus, size=size, seed=seed)
         assert rows(asked_before.batch(epoch, index)) == rows(fresh.batch(epoch, index))
         assert len(fresh) == len(asked_before)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_batches_asked_in_any_order_are_those_of_epochs_in_turn(kind: str) -> None:
+    corpus = numbered([1 + index * 7 % 12 for index in range(50)])
+    in_turn = KINDS[kind](corpus, size=4, seed=3)
+    expected = {(epoch, index): rows(batch) for epoch in range(3) for index, batch in enumerate(in_turn.epoch(epoch))}
+    shuffled = random.Random(0).sample(list(expected), len(expected))
+    asked = KINDS[kind](corpus, size=4, seed=3)
+    assert {(epoch, index): rows(asked.batch(epoch, index)) for epoch, index in shuffled} == expected
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -205,6 +218,14 @@ def test_bucketing_pads_far_less_than_corpus_order() -> None:
         if (batches := BucketedBatches(corpus, 16, seed=0, shuffle=shuffle))
     }
     assert filled[True] > 0.95 > 0.75 > filled[False]
+
+
+@pytest.mark.parametrize("kind", ["bucketed", "budgeted"])
+def test_many_windows_hold_every_sentence_once_in_every_epoch(kind: str) -> None:
+    corpus = numbered([1 + index * 7 % 12 for index in range(500)])
+    batches = KINDS[kind](corpus, size=4, seed=5)
+    for epoch in range(4):
+        assert sorted(row[0] for row in epoch_rows(batches, epoch)) == [index + 2 for index in range(500)]
 
 
 def test_batches_of_different_lengths_do_not_come_in_order_of_length() -> None:

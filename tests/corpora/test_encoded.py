@@ -100,6 +100,18 @@ def test_a_failed_encoding_leaves_the_old_corpus_as_it_was(tmp_path: Path) -> No
     assert sorted(path.name for path in tmp_path.iterdir()) == ["corpus.json", "offsets.bin", "tokens.bin"]
 
 
+def test_a_crash_between_the_files_leaves_no_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def crash(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    encode_corpus(["a b"], WORDS, end=True, folder=tmp_path)
+    monkeypatch.setattr("offscript.corpora.encoded.write_json", crash)
+    with pytest.raises(KeyboardInterrupt):
+        encode_corpus(["b a"], WORDS, end=True, folder=tmp_path)
+    with pytest.raises(OffscriptError, match="no encoded corpus"):
+        EncodedCorpus.open(tmp_path)
+
+
 def test_a_corpus_that_is_open_survives_its_replacement(tmp_path: Path) -> None:
     first = encode_corpus(["a b"], WORDS, end=True, folder=tmp_path)
     second = encode_corpus(["c", "c"], WORDS, end=True, folder=tmp_path)
@@ -125,6 +137,17 @@ def test_a_damaged_description_is_refused(tmp_path: Path, content: str) -> None:
     encode_corpus(["a b"], WORDS, end=True, folder=tmp_path)
     (tmp_path / "corpus.json").write_text(content)
     with pytest.raises(OffscriptError, match=r"corpus\.json cannot be read"):
+        EncodedCorpus.open(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("sentences", 1), ("tokens", 4), ("token_type", "<u4"), ("token_type", "|O"), ("tokens", "5")]
+)
+def test_a_description_that_does_not_fit_the_files_is_refused(tmp_path: Path, key: str, value: object) -> None:
+    encode_corpus(["a b", "c"], WORDS, end=True, folder=tmp_path)
+    path = tmp_path / "corpus.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), key: value}))
+    with pytest.raises(OffscriptError, match="encode the corpus again"):
         EncodedCorpus.open(tmp_path)
 
 

@@ -72,11 +72,11 @@ def test_csv_rows_may_span_lines(tmp_path: Path) -> None:
 
 
 def test_wikitext_drops_headings_on_request_and_blank_lines_always(tmp_path: Path) -> None:
-    text = " \n = Title = \n \n A paragraph . \n = = Section = = \n x = y = z \n = unequal = = \n"
+    text = " \n = Title = \n \n A paragraph . \n = = Section = = \n x = y = z \n = unequal = = \n = = \n"
     source = written(tmp_path / "wiki.train.tokens", text)
-    assert list(read_sentences(source)) == ["A paragraph .", "x = y = z", "= unequal = ="]
+    assert list(read_sentences(source)) == ["A paragraph .", "x = y = z", "= unequal = =", "= ="]
     kept = list(read_sentences(source, headings=True))
-    assert kept == ["= Title =", "A paragraph .", "= = Section = =", "x = y = z", "= unequal = ="]
+    assert kept == ["= Title =", "A paragraph .", "= = Section = =", "x = y = z", "= unequal = =", "= ="]
     assert list(read_sentences(source, format="text")) == kept
 
 
@@ -169,7 +169,7 @@ def test_the_longest_line_allowed_is_read_and_the_next_longer_one_is_not(tmp_pat
 
 def test_a_csv_row_of_many_lines_is_bounded_too(tmp_path: Path) -> None:
     source = written(tmp_path / "a.csv", 'text\n"' + "short\n" * 100 + '"\n')
-    assert "line 18: a row longer than 100 bytes" in message(source, max_line_bytes=100)
+    assert "line 18: a row longer than 100 characters" in message(source, max_line_bytes=100)
 
 
 def test_a_line_of_five_gigabytes_is_refused_without_reading_it(tmp_path: Path) -> None:

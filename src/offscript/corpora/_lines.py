@@ -14,7 +14,7 @@ from offscript.errors import OffscriptError
 COMPRESSIONS = (".gz", ".xz", ".zst")
 BYTE_ORDER_MARK = "\ufeff"
 # A zstd block of 4 bytes may stand for 128 KiB, so small reads bound what one of them can unpack to.
-ZSTD_READ = 1024
+ZSTD_READ = 256
 
 
 class Lines:

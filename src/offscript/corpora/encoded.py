@@ -17,6 +17,7 @@ from offscript.errors import OffscriptError
 
 DESCRIPTION, TOKENS, OFFSETS = "corpus.json", "tokens.bin", "offsets.bin"
 OFFSET_TYPE = np.dtype("<i8")
+NARROW, WIDE = TOKEN_TYPES = ("<u2", "<u4")
 
 
 @dataclass(frozen=True)
@@ -50,13 +51,10 @@ class EncodedCorpus:
                 why=f"{description.vocabulary} is not {vocabulary.fingerprint}",
                 next="encode the corpus again",
             )
-        for name, expected in ((TOKENS, description.tokens_sha256), (OFFSETS, description.offsets_sha256)):
-            _check_file(folder / name, expected)
-        return cls(
-            description,
-            FileArray(folder / TOKENS, np.dtype(description.token_type)),
-            FileArray(folder / OFFSETS, OFFSET_TYPE),
-        )
+        token_type = np.dtype(description.token_type)
+        _check_file(folder / TOKENS, description.tokens * token_type.itemsize, description.tokens_sha256)
+        _check_file(folder / OFFSETS, (description.sentences + 1) * OFFSET_TYPE.itemsize, description.offsets_sha256)
+        return cls(description, FileArray(folder / TOKENS, token_type), FileArray(folder / OFFSETS, OFFSET_TYPE))
 
     def __len__(self) -> int:
         return self.description.sentences
@@ -124,7 +122,7 @@ def _encode(
     write_tokens: Callable[[Integers], object],
     write_offsets: Callable[[Integers], object],
 ) -> Description:
-    token_type = np.dtype("<u2" if vocabulary.inputs <= 1 << 16 else "<u4")
+    token_type = np.dtype(NARROW if vocabulary.inputs <= 1 << 16 else WIDE)
     tokens, offsets = Column(token_type, write_tokens), Column(OFFSET_TYPE, write_offsets)
     closing = [vocabulary.end] if end and vocabulary.end is not None else []
     digest = hashlib.sha256()
@@ -159,15 +157,18 @@ def _encoded(sentence: str, vocabulary: Vocabulary, number: int) -> list[int]:
 def _read_description(folder: Path) -> Description:
     path = folder / DESCRIPTION
     try:
-        return Description(**json.loads(path.read_text(encoding="utf-8")))
+        description = Description(**json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError as error:
         raise OffscriptError(f"no encoded corpus in {folder}", next="encode the corpus first") from error
     except (OSError, ValueError, TypeError) as error:
         raise OffscriptError(f"{path} cannot be read", why=str(error), next="encode the corpus again") from error
+    if description.token_type not in TOKEN_TYPES:
+        raise OffscriptError(f"{path} names an unknown type of token", next="encode the corpus again")
+    return description
 
 
-def _check_file(path: Path, expected: str) -> None:
-    if not path.is_file() or sha256_of(path) != expected:
+def _check_file(path: Path, size: int, sha256: str) -> None:
+    if not path.is_file() or path.stat().st_size != size or sha256_of(path) != sha256:
         raise OffscriptError(
             f"{path} is not the file that was written",
             why="it is missing, cut off or changed",

@@ -3,8 +3,7 @@
 import csv
 import itertools
 import json
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -15,7 +14,6 @@ from offscript.errors import OffscriptError
 Format = Literal["auto", "text", "jsonl", "wikitext", "csv"]
 HUB_PREFIX = "hf:"
 MAX_LINE_BYTES = 1 << 24
-WIKITEXT_HEADING = re.compile(r"((?:= )+)[^=].*?((?: =)+)")
 
 
 def read_sentences(
@@ -41,13 +39,15 @@ def read_sentences(
         return _non_blank(_from_hub(source, field), source)
     path = _existing_file(Path(source))
     lines = Lines(path, max_line_bytes)
-    sentences: dict[str, Callable[[], Iterable[str]]] = {
-        "text": lambda: lines,
-        "wikitext": lambda: lines if headings else _without_headings(lines),
-        "jsonl": lambda: _from_jsonl(lines, field),
-        "csv": lambda: _from_csv(lines, field, max_line_bytes),
-    }
-    return _non_blank(sentences[_guessed(path) if format == "auto" else format](), str(path))
+    texts: Iterable[str] = lines
+    match _guessed(path) if format == "auto" else format:
+        case "jsonl":
+            texts = _from_jsonl(lines, field)
+        case "csv":
+            texts = _from_csv(lines, field, max_line_bytes)
+        case "wikitext" if not headings:
+            texts = (line for line in lines if not _is_heading(line))
+    return _non_blank(texts, str(path))
 
 
 def read_corpus(
@@ -79,7 +79,7 @@ def _existing_file(path: Path) -> Path:
 
 
 def _guessed(path: Path) -> str:
-    name = path.stem if path.suffix in COMPRESSIONS else path.name
+    name = path.stem if path.suffix.lower() in COMPRESSIONS else path.name
     match Path(name).suffix.lower():
         case ".jsonl" | ".ndjson" | ".json":
             return "jsonl"
@@ -101,11 +101,11 @@ def _non_blank(texts: Iterable[str], name: str) -> Iterator[str]:
         raise OffscriptError(f"{name} holds no sentence", why="it is empty or blank", next="check name and format")
 
 
-def _without_headings(lines: Lines) -> Iterator[str]:
-    for line in lines:
-        heading = WIKITEXT_HEADING.fullmatch(line.strip())
-        if not (heading and len(heading[1]) == len(heading[2])):
-            yield line
+def _is_heading(line: str) -> bool:
+    """Whether a WikiText line is ` = Title = `, ` = = Section = = ` and so on: as many signs after as before."""
+    words = line.split()
+    before, after = (sum(1 for _ in itertools.takewhile("=".__eq__, side)) for side in (words, reversed(words)))
+    return 0 < before == after < len(words) / 2
 
 
 def _from_jsonl(lines: Lines, field: str) -> Iterator[str]:
@@ -121,8 +121,8 @@ def _from_jsonl(lines: Lines, field: str) -> Iterator[str]:
         yield _text_of(record, field, lines.place)
 
 
-def _from_csv(lines: Lines, field: str, max_row_bytes: int) -> Iterator[str]:
-    feed = _RowFeed(lines, max_row_bytes)
+def _from_csv(lines: Lines, field: str, max_row_length: int) -> Iterator[str]:
+    feed = _RowFeed(lines, max_row_length)
     rows = csv.reader(feed, strict=True)
     column, width = 0, 0
     while (row := feed.next_row(rows)) is not None:
@@ -140,9 +140,9 @@ def _from_csv(lines: Lines, field: str, max_row_bytes: int) -> Iterator[str]:
 class _RowFeed:
     """Lines for `csv.reader`, which would take in a quote that is never closed to the end of the file."""
 
-    def __init__(self, lines: Lines, max_row_bytes: int) -> None:
+    def __init__(self, lines: Lines, max_row_length: int) -> None:
         self._lines, self._texts = lines, iter(lines)
-        self._most, self._taken = max_row_bytes, 0
+        self._most, self._taken = max_row_length, 0
 
     def __iter__(self) -> Iterator[str]:
         return self
@@ -151,7 +151,7 @@ class _RowFeed:
         line = next(self._texts)
         self._taken += len(line)
         if self._taken > self._most:
-            raise self._lines.fault(f"a row longer than {self._most:,} bytes", next="close the quote")
+            raise self._lines.fault(f"a row longer than {self._most:,} characters", next="close the quote")
         return line
 
     def next_row(self, rows: Iterator[list[str]]) -> list[str] | None:
