@@ -327,6 +327,11 @@ def test_an_infinite_value_makes_the_mean_infinite_beyond_doubt() -> None:
     assert (infinite.value, infinite.interval.upper) == (math.inf, math.inf)
 
 
+def test_a_perplexity_too_large_for_a_float_is_infinite() -> None:
+    found = perplexity_interval([900.0, 1000.0, 950.0], [1, 1, 1])
+    assert (found.value, found.interval.upper) == (math.inf, math.inf)
+
+
 def test_ratios_of_deviations() -> None:
     found = ratio([0.36, 0.5, 0.0, 0.0, math.inf, math.inf, 1.0], [0.2, 0.0, 0.0, 1.0, 1.0, math.inf, math.inf])
     assert found.tolist() == pytest.approx([1.8, math.inf, 1.0, 0.0, math.inf, 1.0, 0.0])

@@ -140,9 +140,9 @@ def rate_interval(totals: npt.ArrayLike, counts: npt.ArrayLike, *, level: float 
 def perplexity_interval(nll: npt.ArrayLike, tokens: npt.ArrayLike, *, level: float = 0.95) -> Estimate:
     """exp(nats per token) from each sequence's negative log-likelihood in nats and number of tokens."""
     rate = rate_interval(nll, tokens, level=level)
-    value = math.exp(rate.value)
-    interval = Interval(math.exp(rate.interval.lower), math.exp(rate.interval.upper), level, "delta")
-    return Estimate(value, value * rate.standard_error, interval)
+    with np.errstate(over="ignore"):  # beyond 709 nats a token it is infinite
+        value, lower, upper = np.exp([rate.value, rate.interval.lower, rate.interval.upper]).tolist()
+    return Estimate(value, value * rate.standard_error, Interval(lower, upper, level, "delta"))
 
 
 def proportion_interval(successes: int, trials: int, *, level: float = 0.95) -> Estimate:
