@@ -68,10 +68,10 @@ class MinimumRisk(Algorithm):
         return Loss(risk(ours, reward, valid), {"reward": shown})
 
 
-def risk(log_likelihoods: Tensor, rewards: Tensor, valid: Tensor) -> Tensor:
+def risk(log_likelihoods: Tensor, reward: Tensor, valid: Tensor) -> Tensor:
     """Expected loss of reward over the valid candidates [candidates, rows], summed over rows (eq. 23)."""
     weights = log_likelihoods.masked_fill(~valid, -torch.inf).softmax(dim=0)
-    return -(weights * rewards.where(valid, 0.0)).sum()
+    return -(weights * reward.where(valid, 0.0)).sum()
 
 
 def candidates_of(

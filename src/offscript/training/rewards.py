@@ -49,13 +49,13 @@ def brevity_penalty(lengths: Tensor, references: Tensor) -> Tensor:
     return (1 - references.double() / lengths).clamp(max=0).exp()
 
 
-def normalised(rewards: Tensor, valid: Tensor) -> Tensor:
+def normalised(reward: Tensor, valid: Tensor) -> Tensor:
     """Rewards [candidates, rows] with mean 0 and standard deviation 1 over each row's valid candidates.
 
     Rewards that are all alike become 0.
     """
     count = valid.sum(dim=0).clamp(min=1)
-    kept = rewards.where(valid, 0.0)
+    kept = reward.where(valid, 0.0)
     centred = (kept - kept.sum(dim=0) / count).where(valid, 0.0)
     deviation = (centred.square().sum(dim=0) / count).sqrt()
     return centred / deviation.where(deviation > 1e-9 * kept.abs().amax(dim=0), torch.inf)
