@@ -1,6 +1,7 @@
 """Hugging Face's own warpers as the oracle: the same tokens kept, the same text generated."""
 
 import math
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from torch import Tensor
 from transformers import GPT2Config, GPT2LMHeadModel, LogitsProcessorList
 from transformers.generation import logits_process as peers
 
+from offscript.errors import OffscriptError
 from offscript.sampling.transforms import (
     Epsilon,
     Eta,
@@ -138,3 +140,9 @@ def test_every_transform_runs_in_generate(tiny_gpt2: GPT2LMHeadModel) -> None:
     for sampler in SETTINGS_OF_THE_THESIS:
         processors = LogitsProcessorList([as_logits_processor(sampler, seed=0)])
         assert generated(tiny_gpt2, logits_processor=processors).shape[0] == 3
+
+
+def test_missing_transformers_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    with pytest.raises(OffscriptError, match=r"transformers is not installed; pip install 'offscript\[hub\]'"):
+        as_logits_processor("greedy")

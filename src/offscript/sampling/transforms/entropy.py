@@ -10,8 +10,8 @@ from torch import Tensor
 from offscript.sampling.transforms.base import Deterministic
 from offscript.sampling.transforms.settings import Range
 
-TOLERANCE = 1e-6
-"""How far, in nats, a row may stay from its target; float32 log-probabilities carry an entropy to about 1e-5."""
+TOLERANCE = 1e-4
+"""How far, in nats, a row may stay from its target; sums in single precision carry an entropy to about 1e-5."""
 
 _STEPS = 200
 _ROWS_AT_ONCE = 64
@@ -19,8 +19,6 @@ _FLATTEST = math.log(1e-8)
 """The log of an inverse temperature at which a row's entropy is within 1e-16 of its upper limit."""
 _SHARPEST = 40.0
 """At log(support) + this over the gap behind the best token, it is within 1e-15 of its lower limit."""
-_SMALLEST_GAP = 1e-290
-"""Tokens closer than this share of the row's spread count as tied."""
 
 
 @dataclass(frozen=True)
@@ -84,39 +82,41 @@ class _Shape:
 
     @classmethod
     def of(cls, log_probs: Tensor) -> "_Shape":
-        wide = log_probs.double()
-        centred = wide - wide.amax(dim=1, keepdim=True)
+        centred = log_probs - log_probs.amax(dim=1, keepdim=True)
         finite = centred.masked_fill(centred.isneginf(), 0.0)
-        spread = -finite.amin(dim=1)
-        spread = spread.masked_fill(spread == 0, 1.0)
-        return cls(centred / spread.unsqueeze(1), finite / spread.unsqueeze(1), spread)
+        spread = -finite.amin(dim=1, keepdim=True)
+        spread.masked_fill_(spread == 0, 1.0)
+        return cls(centred.div_(spread), finite.div_(spread), spread.squeeze(1).double())
 
     def select(self, rows: Tensor) -> "_Shape":
         return _Shape(self.exponents[rows], self.finite[rows], self.spread[rows])
 
+    def weights(self, log_inverse: Tensor) -> Tensor:
+        """Logarithms of the tempered weights, the best token at 0."""
+        return self.exponents * log_inverse.exp().to(self.exponents.dtype).unsqueeze(1)
+
     def moments(self, log_inverse: Tensor) -> _Moments:
+        weights = self.weights(log_inverse).exp_()  # [rows, V]
+        total = weights.sum(dim=1).double()
+        mean = weights.mul_(self.finite).sum(dim=1) / total
+        square = weights.mul_(self.finite).sum(dim=1) / total
         inverse = log_inverse.exp()  # [rows]
-        weights = (self.exponents * inverse.unsqueeze(1)).exp_()  # [rows, V]
-        total = weights.sum(dim=1)
-        mean = torch.linalg.vecdot(weights, self.finite) / total
-        square = torch.linalg.vecdot(weights.mul_(self.finite), self.finite) / total
         return _Moments(total.log() - inverse * mean, -(inverse**2) * (square - mean**2))
 
     def bracket(self, target: float) -> tuple[Tensor, Tensor]:
         """Bounds [rows] of log α between which the target lies; equal where it lies beyond what can be reached."""
-        best = self.exponents == 0
-        support = (~self.exponents.isneginf()).sum(dim=1).log()
-        ties = best.sum(dim=1).log()
-        gap = -self.finite.masked_fill(best | self.exponents.isneginf(), -1.0).amax(dim=1)
+        best, never = self.exponents == 0, self.exponents.isneginf()
+        support, ties = (~never).sum(dim=1).double().log(), best.sum(dim=1).double().log()
+        smallest = 1e3 * torch.finfo(self.exponents.dtype).tiny  # closer tokens count as tied
+        gap = -self.exponents.masked_fill(best, -1.0).amax(dim=1).clamp(max=-smallest).double()
         lowest = torch.full_like(gap, _FLATTEST)
-        highest = ((support + _SHARPEST) / gap.clamp(min=_SMALLEST_GAP)).log()
+        highest = ((support + _SHARPEST) / gap).log()
         return torch.where(ties >= target, highest, lowest), torch.where(support <= target, lowest, highest)
 
 
 def _tempered_to(log_probs: Tensor, target: float) -> Tensor:
     shape = _Shape.of(log_probs)
-    inverse = _log_inverse_temperatures(shape, target).exp().unsqueeze(1)
-    return (shape.exponents * inverse).to(log_probs.dtype)
+    return shape.weights(_log_inverse_temperatures(shape, target))
 
 
 def _log_inverse_temperatures(shape: _Shape, target: float) -> Tensor:
@@ -140,8 +140,10 @@ def _log_inverse_temperatures(shape: _Shape, target: float) -> Tensor:
         trusted = (newton > lowest) & (newton < highest) & ((newton - current).abs() <= last_step / 2)
         following = torch.where(trusted, newton, (lowest + highest) / 2)
         last_step = (following - current).abs()
-        rows, lowest, highest, current, last_step = (
-            part[going] for part in (rows, lowest, highest, following, last_step)
-        )
-        shape = shape.select(going)
+        current = following
+        if not going.all():
+            rows, lowest, highest, current, last_step = (
+                part[going] for part in (rows, lowest, highest, current, last_step)
+            )
+            shape = shape.select(going)
     return solution
