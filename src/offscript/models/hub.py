@@ -1,14 +1,16 @@
 """Any Hugging Face causal language model, by Hub id, folder or GGUF file."""
 
-import hashlib
+import copy
 import inspect
 import logging
+import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from torch import Tensor
 
 from offscript.corpora.vocabularies import HubVocabulary
@@ -19,8 +21,10 @@ from offscript.models.language_model import (
     State,
     checked_positions,
     chunks_of,
+    hash_of_weights,
     preceded_by_start,
 )
+from offscript.models.pickles import refuse_pickles
 
 DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 
@@ -33,8 +37,6 @@ class _Past(State):
     cache: Any
 
     def select(self, rows: Tensor) -> "_Past":
-        import copy
-
         cache = copy.deepcopy(self.cache)
         if cache is not None:
             cache.batch_select_indices(rows)
@@ -54,26 +56,15 @@ class HubLanguageModel(LanguageModel):
         cls, source: str, *, revision: str | None = None, dtype: str = "float32", device: str = "cpu"
     ) -> "HubLanguageModel":
         """From a folder, a `.gguf` file or a Hub id; weights are safetensors or GGUF, never pickles."""
-        from transformers import AutoModelForCausalLM, AutoTokenizer
-
         if dtype not in DTYPES:
             raise OffscriptError(f"unknown dtype {dtype!r}", next=f"known: {', '.join(DTYPES)}")
-        logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
         path = Path(source)
         place: dict[str, Any] = {"pretrained_model_name_or_path": source, "revision": revision or "main"}
-        safe: dict[str, Any] = {"use_safetensors": True}
         if path.suffix == ".gguf":
             place = {"pretrained_model_name_or_path": str(path.parent), "gguf_file": path.name}
-            safe = {}
-        try:
-            tokenizer = AutoTokenizer.from_pretrained(**place)
-            network: Any = AutoModelForCausalLM.from_pretrained(**place, **safe, dtype=DTYPES[dtype])
-        except (OSError, ValueError, ImportError) as fault:
-            raise OffscriptError(
-                f"the model {source!r} cannot be loaded",
-                why=" ".join(str(fault).split())[:300],
-                next="name a folder with safetensors, a .gguf file or a Hub id that can be reached",
-            ) from fault
+        elif path.is_dir() and not any(path.glob("*.safetensors")):
+            refuse_pickles(path)
+        network, tokenizer = _opened(source, place, DTYPES[dtype])
         return cls(network.to(device), tokenizer, name=source if revision is None else f"{source}@{revision}")
 
     @property
@@ -83,11 +74,7 @@ class HubLanguageModel(LanguageModel):
 
     @property
     def weight_hash(self) -> str:
-        digest = hashlib.sha256()
-        for key, tensor in sorted(self.network.state_dict().items()):
-            digest.update(key.encode())
-            digest.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
-        return digest.hexdigest()
+        return hash_of_weights(self.network.state_dict())
 
     def begin(self, rows: int) -> _Past:
         return _Past(rows, None)
@@ -118,3 +105,28 @@ class HubLanguageModel(LanguageModel):
         kept = {"logits_to_keep": keep} if self._keeps_logits else {}
         answer = self.network(inputs.to(self.device), past_key_values=cache, use_cache=True, **kept)
         return answer.logits[:, -keep:], answer.past_key_values
+
+
+def _opened(source: str, place: dict[str, Any], dtype: torch.dtype) -> tuple[Any, Any]:
+    """Network and tokenizer, both whole: `transformers` would fill in weights and symbols that are missing."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
+    networks: Any = AutoModelForCausalLM
+    safe = {} if "gguf_file" in place else {"use_safetensors": True}
+    try:
+        tokenizer: Any = AutoTokenizer.from_pretrained(**place)
+        network, found = networks.from_pretrained(**place, **safe, dtype=dtype, output_loading_info=True)
+    except (OSError, ValueError, KeyError, ImportError, RuntimeError, SafetensorError, struct.error) as fault:
+        raise OffscriptError(
+            f"the model {source!r} cannot be loaded",
+            why=" ".join(str(fault).split())[:300],
+            next="name a folder with safetensors, a .gguf file or a Hub id that can be reached",
+        ) from fault
+    if missing := sorted(found["missing_keys"]):
+        raise OffscriptError(
+            f"the model {source!r} lacks weights", why=f"there is no {missing[0]}", next="copy the model's files again"
+        )
+    if set(tokenizer.get_vocab()) <= set(tokenizer.all_special_tokens):
+        raise OffscriptError(f"the model {source!r} has no tokenizer", next="save its tokenizer to the same place")
+    return network, tokenizer

@@ -1,7 +1,8 @@
 """The contract that everything which predicts the next token keeps."""
 
+import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -110,6 +111,15 @@ def preceded_by_start(tokens: Tensor, start: int) -> Tensor:
     """What is read to predict the tokens: start, then all but the last."""
     opening = torch.full_like(tokens[:, :1], start)
     return torch.cat([opening, tokens[:, :-1]], dim=1)
+
+
+def hash_of_weights(weights: Mapping[str, Tensor]) -> str:
+    """SHA-256 over names and bytes, in the order of the names."""
+    digest = hashlib.sha256()
+    for name, tensor in sorted(weights.items()):
+        digest.update(name.encode())
+        digest.update(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()
 
 
 def require_same_vocabulary(model: LanguageModel, other: LanguageModel) -> None:

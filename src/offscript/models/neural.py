@@ -1,7 +1,6 @@
 """What the trainable models share: features of a history, projected to next-token distributions where asked."""
 
 import contextlib
-import hashlib
 from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any, ClassVar
@@ -12,7 +11,14 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from offscript.corpora.vocabularies import Vocabulary
-from offscript.models.language_model import LanguageModel, Scored, checked_positions, chunks_of, preceded_by_start
+from offscript.models.language_model import (
+    LanguageModel,
+    Scored,
+    checked_positions,
+    chunks_of,
+    hash_of_weights,
+    preceded_by_start,
+)
 
 
 class NeuralLanguageModel(nn.Module, LanguageModel):
@@ -46,11 +52,7 @@ class NeuralLanguageModel(nn.Module, LanguageModel):
 
     @property
     def weight_hash(self) -> str:
-        digest = hashlib.sha256()
-        for name, tensor in sorted(self.state_dict().items()):
-            digest.update(name.encode())
-            digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
-        return digest.hexdigest()
+        return hash_of_weights(self.state_dict())
 
     def score(self, tokens: Tensor, positions: range | None = None) -> Iterator[Scored]:
         asked = checked_positions(tokens, positions)

@@ -6,10 +6,12 @@ from typing import Any
 
 from offscript._specification import Specification, nearest, parse_specification
 from offscript.errors import OffscriptError
+from offscript.models.devices import usable_device
 from offscript.models.hub import HubLanguageModel
 from offscript.models.language_model import LanguageModel
+from offscript.models.pickles import refuse_pickles
 from offscript.models.seqgan_oracle import is_seqgan_oracle, load_seqgan_oracle
-from offscript.models.storage import CARD, PICKLES, load, read_card, refuse_pickle
+from offscript.models.storage import CARD, load, read_card
 from offscript.models.tabular import Tabular
 
 SHIPPED, HUB = "offscript/", "hf/"
@@ -24,6 +26,7 @@ def shipped_models() -> dict[str, dict[str, Any]]:
 
 def load_model(text: str, *, device: str = "cpu") -> LanguageModel:
     """The model a string names: a bare name is a shipped one, else a path, else a Hub id."""
+    usable_device(device)
     named = parse_specification(text)
     if named.name.startswith(SHIPPED):
         return _shipped(named, device)
@@ -36,8 +39,9 @@ def load_model(text: str, *, device: str = "cpu") -> LanguageModel:
         return _from_path(path, named, device)
     if path.suffix or path.is_absolute() or named.name.startswith("."):
         raise OffscriptError(f"there is no file or folder {named.name}", next="check the path")
-    if close := difflib.get_close_matches(named.name, shipped_models(), n=1, cutoff=0.8):
-        hint = f"did you mean {close[0]!r}? write {HUB}{named.name} for the Hub's"
+    bare = [name.removeprefix(SHIPPED) for name in shipped_models()]
+    if close := difflib.get_close_matches(named.name, bare, n=1):
+        hint = f"did you mean {SHIPPED + close[0]!r}? write {HUB}{named.name} for the Hub's"
         raise OffscriptError(f"no model is called {named.name!r} here", next=hint)
     return _from_hub(named.name, named, device)
 
@@ -52,8 +56,8 @@ def _shipped(named: Specification, device: str) -> LanguageModel:
 
 
 def _from_path(path: Path, named: Specification, device: str) -> LanguageModel:
-    if path.suffix in PICKLES:
-        raise refuse_pickle(path)
+    if path.is_file():
+        refuse_pickles(path)
     if path.suffix == ".json":
         _refuse_settings(named, ())
         return Tabular.load(path)

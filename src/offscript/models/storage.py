@@ -5,26 +5,27 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from offscript._files import replacing, sha256_of, write_json
 from offscript._specification import nearest
+from offscript._validation import first_fault
 from offscript.corpora.vocabularies import vocabulary_from
 from offscript.errors import OffscriptError
 from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
 from offscript.models.neural import NeuralLanguageModel
+from offscript.models.pickles import refuse_pickles
 from offscript.models.transformer import TransformerLanguageModel, TransformerSettings
 
-KINDS: dict[str, tuple[type[NeuralLanguageModel], type]] = {
+KINDS: dict[str, tuple[type[NeuralLanguageModel], type[BaseModel]]] = {
     "lstm": (LSTMLanguageModel, LSTMSettings),
     "transformer": (TransformerLanguageModel, TransformerSettings),
 }
 """Kinds of trainable model: the network and its settings."""
 
 WEIGHTS, VOCABULARY, CARD = "weights.safetensors", "vocabulary.json", "card.json"
-PICKLES = {".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt"}
 
 
 def save(model: NeuralLanguageModel, folder: Path, *, card: dict[str, Any] | None = None, half: bool = False) -> None:
@@ -43,64 +44,59 @@ def save(model: NeuralLanguageModel, folder: Path, *, card: dict[str, Any] | Non
 def load(folder: Path, *, device: str = "cpu", name: str | None = None) -> NeuralLanguageModel:
     """Read a folder that `save` wrote; a file that does not have the card's hash is refused."""
     card = read_card(folder)
-    for file, expected in card["sha256"].items():
-        if not (folder / file).is_file():
-            raise OffscriptError(f"{folder / file} is missing", next="copy the model's folder again")
-        if sha256_of(folder / file) != expected:
-            raise OffscriptError(
-                f"{folder / file} is not what its card describes", why="its hash differs", next="copy or train it again"
-            )
+    for file in (WEIGHTS, VOCABULARY):
+        _check_hash(folder / file, card["sha256"].get(file))
     described = json.loads((folder / VOCABULARY).read_text(encoding="utf-8"))
     model = build(card["kind"], card["settings"], vocabulary_from(described))
     try:
         weights = load_file(folder / WEIGHTS)
-    except SafetensorError as fault:
-        raise OffscriptError(f"{folder / WEIGHTS} cannot be read", why=str(fault)) from fault
-    model.load_state_dict({key: tensor.float() for key, tensor in weights.items()})
+        model.load_state_dict({key: tensor.float() for key, tensor in weights.items()})
+    except (SafetensorError, RuntimeError) as fault:
+        why = " ".join(str(fault).split())
+        raise OffscriptError(f"{folder / WEIGHTS} does not hold the model its card describes", why=why) from fault
     model.name = name or str(folder)
     return model.to(device).eval()
 
 
 def build(kind: str, settings: dict[str, Any], vocabulary: Any) -> NeuralLanguageModel:
     """A fresh network of a kind, its settings checked."""
+    checked = checked_settings(kind, settings)
+    return KINDS[kind][0](vocabulary, checked)
+
+
+def checked_settings(kind: str, settings: dict[str, Any]) -> BaseModel:
+    """The settings of a kind of model; a wrong key is named together with what is near."""
     if kind not in KINDS:
         raise OffscriptError(f"unknown kind of model {kind!r}", next=nearest(kind, KINDS))
-    network, schema = KINDS[kind]
+    schema = KINDS[kind][1]
     try:
-        checked = schema(**settings)
+        return schema(**settings)
     except ValidationError as fault:
-        raise OffscriptError(f"the settings of the {kind} do not fit", why=first_fault(fault)) from fault
-    return network(vocabulary, checked)
+        raise OffscriptError(f"the settings of the {kind} do not fit", why=first_fault(fault, schema)) from fault
 
 
 def read_card(folder: Path) -> dict[str, Any]:
     """The card of a saved model, with the keys that loading needs."""
     path = folder / CARD
     if not path.is_file():
-        pickled = sorted(file.name for file in folder.glob("*") if file.suffix in PICKLES)
-        if pickled:
-            raise refuse_pickle(folder / pickled[0])
+        refuse_pickles(folder)
         raise OffscriptError(
             f"{folder} holds no model", why=f"there is no {CARD}", next="name a folder that `offscript train` wrote"
         )
     try:
         card = json.loads(path.read_text(encoding="utf-8"))
-        missing = {"kind", "settings", "sha256"} - set(card)
-    except (json.JSONDecodeError, UnicodeDecodeError, TypeError) as fault:
+    except (json.JSONDecodeError, UnicodeDecodeError) as fault:
         raise OffscriptError(f"{path} is not a model card", why=str(fault)) from fault
-    if missing:
-        raise OffscriptError(f"{path} is not a model card", why=f"it lacks {', '.join(sorted(missing))}")
+    for key, kind in (("kind", str), ("settings", dict), ("sha256", dict)):
+        if not isinstance(card, dict) or not isinstance(card.get(key), kind):
+            raise OffscriptError(f"{path} is not a model card", why=f"its {key!r} is missing or not a {kind.__name__}")
     return dict(card)
 
 
-def refuse_pickle(path: Path) -> OffscriptError:
-    """The error for weights that could run code when opened."""
-    return OffscriptError(
-        f"{path} looks like a pickle", why="opening one can run any code", next="convert the weights to safetensors"
-    )
-
-
-def first_fault(fault: ValidationError) -> str:
-    """The first of pydantic's findings in one line: where, and what."""
-    found = fault.errors()[0]
-    return f"{'.'.join(str(part) for part in found['loc'])}: {found['msg']}"
+def _check_hash(path: Path, expected: str | None) -> None:
+    if not path.is_file():
+        raise OffscriptError(f"{path} is missing", next="copy the model's folder again")
+    if sha256_of(path) != expected:
+        raise OffscriptError(
+            f"{path} is not what its card describes", why="its hash differs", next="copy or train it again"
+        )

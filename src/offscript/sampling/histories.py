@@ -34,7 +34,8 @@ def data_histories(tokens: Tensor, rows: int, length: int, *, seed: Seed) -> Ten
 
 def shuffled_histories(histories: Tensor, *, seed: Seed) -> Tensor:
     """The same tokens in random order, each row shuffled by itself."""
-    keys = Draws(seed).uniform(0, 0, *histories.shape, stream=_ORDER)
+    rows, length = histories.shape
+    keys = Draws(seed).uniform(0, 0, rows, length, stream=_ORDER)
     return histories.gather(1, keys.argsort(dim=1).to(histories.device))
 
 

@@ -20,11 +20,12 @@ from torch import nn
 from offscript import __version__
 from offscript._files import write_json
 from offscript._specification import nearest
+from offscript._validation import first_fault
 from offscript.corpora.batching import Batch
 from offscript.errors import OffscriptError
 from offscript.models.neural import NeuralLanguageModel
 from offscript.models.registry import load_model
-from offscript.models.storage import build, first_fault, save
+from offscript.models.storage import build, save
 from offscript.training.algorithm import Algorithm, Step, TokenBatch
 from offscript.training.checkpoints import Standing, read_checkpoint, read_weights, write_checkpoint
 from offscript.training.cooperative import Cooperative
@@ -33,7 +34,7 @@ from offscript.training.fleet import Fleet
 from offscript.training.logs import Log
 from offscript.training.minimum_risk import MinimumRisk
 from offscript.training.optimisation import build_optimiser, learning_rate
-from offscript.training.recipe import Recipe
+from offscript.training.recipe import Recipe, kind_and_settings
 from offscript.training.reinforce import Reinforce
 from offscript.training.scheduled_sampling import ScheduledSampling
 from offscript.training.searnn import Searnn
@@ -196,8 +197,7 @@ def _prepare(recipe: Recipe, folder: Path, fleet: Fleet) -> _Run:
 
 
 def _fresh_model(recipe: Recipe, data: TrainingData) -> NeuralLanguageModel:
-    settings = dict(recipe.model)
-    model = build(str(settings.pop("kind", "lstm")), settings, data.vocabulary)
+    model = build(*kind_and_settings(recipe.model), data.vocabulary)
     if recipe.warm_start is not None:
         begun = load_model(recipe.warm_start)
         if not isinstance(begun, NeuralLanguageModel) or begun.describe() != model.describe():
@@ -215,7 +215,9 @@ def _algorithm(recipe: Recipe) -> Algorithm:
     try:
         return kind(kind.Settings(**recipe.algorithm_settings))
     except ValidationError as fault:
-        raise OffscriptError(f"the settings of {recipe.algorithm} do not fit", why=first_fault(fault)) from fault
+        raise OffscriptError(
+            f"the settings of {recipe.algorithm} do not fit", why=first_fault(fault, kind.Settings)
+        ) from fault
 
 
 def _resume(run: _Run) -> None:

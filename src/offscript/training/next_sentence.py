@@ -22,13 +22,13 @@ from torch.nn import functional
 
 from offscript import __version__
 from offscript._files import write_json
+from offscript._validation import first_fault
 from offscript.corpora.permutation import Permutation, derived_seed
 from offscript.corpora.prose import split_sentences
 from offscript.corpora.readers import read_sentences
 from offscript.corpora.splits import Split
 from offscript.errors import OffscriptError
 from offscript.models.next_sentence import NextSentenceHead, encoder_of, save_head
-from offscript.models.storage import first_fault
 from offscript.training.algorithm import AlgorithmSettings
 from offscript.training.checkpoints import Standing, read_checkpoint, read_weights, write_checkpoint
 from offscript.training.logs import Log
@@ -97,30 +97,23 @@ def train_next_sentence(
     watcher: Watcher | None = None,
     checkpoint_seconds: float = 60.0,
     log_every: int = 10,
+    half: bool = False,
 ) -> TrainedHead:
-    """Train to the end, from the folder's last checkpoint where there is one; the best head lands in `head/`."""
+    """Train to the end, from the folder's last checkpoint where there is one; the best head lands in `head/`.
+
+    With `half` its weights are written in half precision.
+    """
     run = _prepare(recipe, folder, device)
     log = Log(folder, run.standing.step)
     if watcher is not None:
         watcher.begin(run.standing.step, run.total)
-    began, saved = time.monotonic() - run.standing.seconds, time.monotonic()
-    while not run.finished:
-        stepped = time.monotonic()
-        loss, pairs = _take_step(run)
-        rate = pairs / (time.monotonic() - stepped)
-        run.standing.seconds = time.monotonic() - began
+    try:
+        _go_on(run, log, watcher, checkpoint_seconds, log_every)
+    finally:
+        log.close()
         if watcher is not None:
-            watcher.step(run.standing.step, loss, rate)
-        if run.standing.step % log_every == 0:
-            log.write(run.standing.step, loss=loss, pairs_per_second=rate)
-        if run.standing.step % run.validate_every == 0 or run.standing.step == run.total:
-            _validate(run, log, watcher)
-        elif time.monotonic() - saved < checkpoint_seconds:
-            continue
-        run.checkpoint(LAST)
-        saved = time.monotonic()
-    log.close()
-    return _finish(run)
+            watcher.end()
+    return _finish(run, half=half)
 
 
 @dataclass
@@ -167,7 +160,9 @@ def _prepare(recipe: Recipe, folder: Path, device: str) -> _Run:
     try:
         settings = NextSentenceSettings(**recipe.algorithm_settings)
     except ValidationError as fault:
-        raise OffscriptError(f"the settings of {NAME} do not fit", why=first_fault(fault)) from fault
+        raise OffscriptError(
+            f"the settings of {NAME} do not fit", why=first_fault(fault, NextSentenceSettings)
+        ) from fault
     train, validation = _documents(_data(recipe))
     encoder = encoder_of(recipe.warm_start, device=device)
     generator = torch.Generator().manual_seed(derived_seed(recipe.seed, HEAD) >> 1)
@@ -187,8 +182,28 @@ def _prepare(recipe: Recipe, folder: Path, device: str) -> _Run:
     return run
 
 
+def _go_on(run: _Run, log: Log, watcher: Watcher | None, checkpoint_seconds: float, log_every: int) -> None:
+    """Step after step until the run is finished, written down now and then."""
+    began, saved = time.monotonic() - run.standing.seconds, time.monotonic()
+    while not run.finished:
+        stepped = time.monotonic()
+        loss, words = _take_step(run)
+        speed = words / (time.monotonic() - stepped)
+        run.standing.seconds = time.monotonic() - began
+        if watcher is not None:
+            watcher.step(run.standing.step, loss, speed)
+        if run.standing.step % log_every == 0:
+            log.write(run.standing.step, loss=loss, words_per_second=speed)
+        if run.standing.step % run.validate_every == 0 or run.standing.step == run.total:
+            _validate(run, log, watcher)
+        elif time.monotonic() - saved < checkpoint_seconds:
+            continue
+        run.checkpoint(LAST)
+        saved = time.monotonic()
+
+
 def _take_step(run: _Run) -> tuple[float, int]:
-    """One update; answers the mean loss and the pairs it saw."""
+    """One update; answers the mean loss and the words it saw."""
     step, recipe = run.standing.step, run.recipe
     epoch, index = divmod(step, run.steps_per_epoch)
     order = Permutation(len(run.train.pairs), derived_seed(recipe.seed, epoch))
@@ -208,7 +223,7 @@ def _take_step(run: _Run) -> tuple[float, int]:
     if not math.isfinite(value):
         raise OffscriptError(f"the loss is {value} at step {step}", next="lower the learning rate")
     run.standing.step += 1
-    return value, len(pairs)
+    return value, sum(len(sentence.split()) for pair in pairs for sentence in pair)
 
 
 def _validate(run: _Run, log: Log, watcher: Watcher | None) -> None:
@@ -237,12 +252,12 @@ def _held_out(run: _Run) -> tuple[float, float]:
     return float(loss), float(((logits > 0) == (labels > 0)).double().mean())
 
 
-def _finish(run: _Run) -> TrainedHead:
+def _finish(run: _Run, *, half: bool) -> TrainedHead:
     standing = run.standing
     read_weights(run.folder / BEST, run.head, HEAD)
     _, accuracy = _held_out(run)
     assert standing.best is not None
-    save_head(run.head, run.folder / HEAD, _card(run, accuracy))
+    save_head(run.head, run.folder / HEAD, _card(run, accuracy), half=half)
     return TrainedHead(run.folder / HEAD, standing.step, standing.best, standing.seconds, accuracy)
 
 

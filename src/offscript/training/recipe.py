@@ -12,8 +12,10 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from offscript._specification import nearest
+from offscript._validation import first_fault
 from offscript.corpora.readers import Format
 from offscript.errors import OffscriptError
+from offscript.models.storage import checked_settings
 
 _SHIPPED = Path(__file__).parent.parent / "assets" / "recipes"
 
@@ -189,9 +191,19 @@ def find_recipe(text: str) -> Path:
 def recipe_from(content: dict[str, Any], origin: str = "the recipe") -> Recipe:
     """Check a mapping; a wrong key is named together with what is near."""
     try:
-        return Recipe.model_validate(_with_default_kinds(content))
+        recipe = Recipe.model_validate(_with_default_kinds(content))
+        checked_settings(*kind_and_settings(recipe.model))
     except ValidationError as fault:
-        raise OffscriptError(f"{origin}: {_first_fault(fault)}") from fault
+        raise OffscriptError(f"{origin}: {first_fault(fault, Recipe)}") from fault
+    except OffscriptError as fault:
+        raise OffscriptError(f"{origin}: model: {fault.what}", why=fault.why, next=fault.next) from fault
+    return recipe
+
+
+def kind_and_settings(model: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """A recipe's model section, taken apart; an LSTM where it names no kind."""
+    settings = dict(model)
+    return str(settings.pop("kind", "lstm")), settings
 
 
 def _apply(content: dict[str, Any], change: str) -> None:
@@ -240,33 +252,3 @@ def _with_default_kinds(content: dict[str, Any]) -> dict[str, Any]:
         data["vocabulary"] = {"kind": "word", **data["vocabulary"]}
     content["data"] = data
     return content
-
-
-_CHOICES = {"corpus": CorpusData, "samples": SampledData, "word": WordVocabularySettings}
-
-
-def _first_fault(fault: ValidationError) -> str:
-    found = fault.errors()[0]
-    place = [str(part) for part in found["loc"] if part not in _CHOICES and not isinstance(part, int)]
-    where = ".".join(place)
-    if found["type"] == "extra_forbidden":
-        return f"unknown key {where!r}; {nearest(place[-1], _keys_beside(found['loc']))}"
-    return f"{where}: {found['msg']}"
-
-
-def _keys_beside(location: tuple[int | str, ...]) -> list[str]:
-    """The keys that would have been right where a wrong one stood."""
-    schema: Any = Recipe
-    for part in location[:-1]:
-        if isinstance(part, int):
-            continue
-        schema = _CHOICES.get(str(part)) or _model_in(schema.model_fields[part].annotation)
-    return list(schema.model_fields)
-
-
-def _model_in(annotation: Any) -> Any:
-    """The part of a recipe that an annotation such as `list[Source]` holds."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    inner = [_model_in(argument) for argument in getattr(annotation, "__args__", ())]
-    return next((found for found in inner if found is not None), None)
