@@ -181,7 +181,7 @@ class HubVocabulary(Vocabulary):
             raise OffscriptError(
                 f"the tokenizer {name!r} needs transformers",
                 why="it is not installed",
-                next="pip install offscript[hub]",
+                next="pip install transformers",
             ) from error
         try:
             tokenizer = AutoTokenizer.from_pretrained(name, revision=revision)

@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 from offscript._files import replacing, sha256_of, write_json
 from offscript._specification import nearest
 from offscript._validation import first_fault
-from offscript.corpora.vocabularies import vocabulary_from
+from offscript.corpora.vocabularies import HubVocabulary, vocabulary_from
 from offscript.errors import OffscriptError
 from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
 from offscript.models.neural import NeuralLanguageModel
@@ -26,6 +26,8 @@ KINDS: dict[str, tuple[type[NeuralLanguageModel], type[BaseModel]]] = {
 """Kinds of trainable model: the network and its settings."""
 
 WEIGHTS, VOCABULARY, CARD = "weights.safetensors", "vocabulary.json", "card.json"
+TOKENIZER = "tokenizer"
+"""A Hugging Face tokenizer goes along with the model, in its own files."""
 
 
 def save(model: NeuralLanguageModel, folder: Path, *, card: dict[str, Any] | None = None, half: bool = False) -> None:
@@ -37,6 +39,8 @@ def save(model: NeuralLanguageModel, folder: Path, *, card: dict[str, Any] | Non
     with replacing(folder / WEIGHTS) as temporary:
         save_file(weights, temporary)
     write_json(folder / VOCABULARY, model.vocabulary.describe())
+    if isinstance(model.vocabulary, HubVocabulary):
+        model.vocabulary.save(folder / TOKENIZER)
     hashes = {name: sha256_of(folder / name) for name in (WEIGHTS, VOCABULARY)}
     write_json(folder / CARD, {"layout": 1, **model.describe(), "sha256": hashes, **(card or {})})
 
@@ -47,6 +51,8 @@ def load(folder: Path, *, device: str = "cpu", name: str | None = None) -> Neura
     for file in (WEIGHTS, VOCABULARY):
         _check_hash(folder / file, card["sha256"].get(file))
     described = json.loads((folder / VOCABULARY).read_text(encoding="utf-8"))
+    if (folder / TOKENIZER).is_dir():
+        described |= {"name": str(folder / TOKENIZER), "revision": None}
     model = build(card["kind"], card["settings"], vocabulary_from(described))
     try:
         weights = load_file(folder / WEIGHTS)
