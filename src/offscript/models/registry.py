@@ -32,27 +32,30 @@ def load_model(text: str, *, device: str = "cpu") -> LanguageModel:
         return _shipped(named, device)
     if named.name.startswith(HUB):
         return _from_hub(named.name.removeprefix(HUB), named, device)
-    if SHIPPED + named.name in shipped_models():
+    if named.name in _bare_names():
         return _shipped(Specification(SHIPPED + named.name, named.settings), device)
     path = Path(named.name)
     if path.exists():
         return _from_path(path, named, device)
     if path.suffix or path.is_absolute() or named.name.startswith("."):
         raise OffscriptError(f"there is no file or folder {named.name}", next="check the path")
-    bare = [name.removeprefix(SHIPPED) for name in shipped_models()]
-    if close := difflib.get_close_matches(named.name, bare, n=1):
-        hint = f"did you mean {SHIPPED + close[0]!r}? write {HUB}{named.name} for the Hub's"
+    if close := difflib.get_close_matches(named.name, _bare_names(), n=1):
+        hint = f"did you mean {close[0]!r}? write {HUB}{named.name} for the Hub's"
         raise OffscriptError(f"no model is called {named.name!r} here", next=hint)
     return _from_hub(named.name, named, device)
 
 
 def _shipped(named: Specification, device: str) -> LanguageModel:
     _refuse_settings(named, ())
-    folder = _ASSETS / named.name.removeprefix(SHIPPED)
-    known = shipped_models()
-    if named.name not in known:
-        raise OffscriptError(f"no shipped model is called {named.name!r}", next=nearest(named.name, known))
-    return load(folder, device=device, name=named.name)
+    bare = named.name.removeprefix(SHIPPED)
+    if bare not in _bare_names():
+        raise OffscriptError(f"no shipped model is called {named.name!r}", next=nearest(bare, _bare_names()))
+    return load(_ASSETS / bare, device=device, name=named.name)
+
+
+def _bare_names() -> list[str]:
+    """Shipped names without what they all begin with, which would make every one of them look near."""
+    return [name.removeprefix(SHIPPED) for name in shipped_models()]
 
 
 def _from_path(path: Path, named: Specification, device: str) -> LanguageModel:

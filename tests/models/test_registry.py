@@ -1,0 +1,166 @@
+"""Model strings: which model each names, and what a misspelt one is told."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from offscript.corpora import WordVocabulary
+from offscript.errors import OffscriptError
+from offscript.models import (
+    HubLanguageModel,
+    LSTMLanguageModel,
+    LSTMSettings,
+    Tabular,
+    load_model,
+    registry,
+    save,
+    shipped_models,
+)
+
+TABLE = {"kind": "tabular", "vocabulary": ["A", "B"], "length": 1, "next": {"": [0.5, 0.5]}}
+
+
+def _save_lstm(folder: Path, about: str = "") -> None:
+    vocabulary = WordVocabulary(["<unk>", "<eos>", "a"])
+    save(LSTMLanguageModel(vocabulary, LSTMSettings(hidden=2, embedding=2)), folder, card={"about": about})
+
+
+@pytest.fixture
+def assets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A package that ships two small models, and a working folder beside it."""
+    folder = tmp_path / "assets"
+    for name in ("paper", "paper-student"):
+        _save_lstm(folder / name, about=name)
+    monkeypatch.setattr(registry, "_ASSETS", folder)
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    return folder
+
+
+@pytest.fixture
+def asked_of_hub(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """What was asked of the Hub, where nothing is."""
+    asked: list[dict[str, Any]] = []
+
+    def remember(source: str, **settings: Any) -> str:
+        asked.append({"source": source, **settings})
+        return "from the Hub"
+
+    monkeypatch.setattr(HubLanguageModel, "load", remember)
+    return asked
+
+
+@pytest.mark.usefixtures("assets")
+def test_shipped_models_are_listed_with_their_cards() -> None:
+    listed = shipped_models()
+    assert list(listed) == ["offscript/paper", "offscript/paper-student"]
+    assert listed["offscript/paper"]["about"] == "paper"
+
+
+@pytest.mark.usefixtures("assets")
+@pytest.mark.parametrize("text", ["offscript/paper", "paper"])
+def test_a_shipped_name_is_a_shipped_model(text: str) -> None:
+    model = load_model(text)
+    assert isinstance(model, LSTMLanguageModel)
+    assert model.name == "offscript/paper"
+
+
+@pytest.mark.usefixtures("assets")
+def test_a_shipped_name_comes_before_a_folder() -> None:
+    _save_lstm(Path("paper"))
+    assert load_model("paper").name == "offscript/paper"
+    assert load_model("./paper").name == "paper"
+
+
+@pytest.mark.usefixtures("assets")
+def test_a_folder_comes_before_the_hub(asked_of_hub: list[dict[str, Any]]) -> None:
+    _save_lstm(Path("gpt2"))
+    assert isinstance(load_model("gpt2"), LSTMLanguageModel)
+    assert asked_of_hub == []
+
+
+@pytest.mark.usefixtures("assets")
+def test_a_tabular_file_is_a_model() -> None:
+    Path("toy.json").write_text(json.dumps(TABLE))
+    model = load_model("toy.json")
+    assert isinstance(model, Tabular)
+    assert model.name == "toy"
+
+
+@pytest.mark.usefixtures("assets")
+@pytest.mark.parametrize(
+    ("text", "source", "revision", "dtype"),
+    [
+        ("gpt2", "gpt2", None, "float32"),
+        ("hf/gpt2", "gpt2", None, "float32"),
+        ("hf/paper", "paper", None, "float32"),
+        ("hf/openai-community/gpt2@main,dtype=float16", "openai-community/gpt2", "main", "float16"),
+        ("EleutherAI/pythia-70m@step1", "EleutherAI/pythia-70m", "step1", "float32"),
+    ],
+)
+def test_anything_else_is_asked_of_the_hub(
+    asked_of_hub: list[dict[str, Any]], text: str, source: str, revision: str | None, dtype: str
+) -> None:
+    assert load_model(text) == "from the Hub"
+    assert asked_of_hub == [{"source": source, "revision": revision, "dtype": dtype, "device": "cpu"}]
+
+
+@pytest.mark.usefixtures("assets")
+@pytest.mark.parametrize("name", ["model.gguf", "with@sign.gguf"])
+def test_a_gguf_file_is_read_as_one(asked_of_hub: list[dict[str, Any]], name: str) -> None:
+    Path(name).touch()
+    load_model(f"{name},dtype=bfloat16")
+    assert asked_of_hub == [{"source": name, "revision": None, "dtype": "bfloat16", "device": "cpu"}]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("offscript/papr", "no shipped model is called 'offscript/papr'; did you mean 'paper'?"),
+        ("offscript/zzz", "known: paper, paper-student"),
+        ("papr", "did you mean 'paper'? write hf/papr for the Hub's"),
+        ("paper-studnet", "did you mean 'paper-student'?"),
+        ("offscript/paper,dtype=float16", "offscript/paper takes no setting 'dtype'; leave it out"),
+        ("hf/gpt2,dtyp=float16", "hf/gpt2 takes no setting 'dtyp'; did you mean 'dtype'?"),
+        ("hf/gpt2,dtype=int4", "unknown dtype 'int4'; known: float32, float16, bfloat16"),
+        ("paper,dtype", "'dtype' in 'paper,dtype' is not key=value"),
+        ("", "no name in ''"),
+        ("./nowhere", "there is no file or folder ./nowhere"),
+        ("/nowhere/at/all", "there is no file or folder /nowhere/at/all"),
+        ("toy.json", "there is no file or folder toy.json"),
+        (".", "holds no model; there is no card.json"),
+    ],
+)
+@pytest.mark.usefixtures("assets")
+def test_a_string_that_names_nothing_gets_one_clear_line(text: str, message: str) -> None:
+    with pytest.raises(OffscriptError) as caught:
+        load_model(text)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_hub_out_of_reach_gets_one_clear_line() -> None:
+    with pytest.raises(OffscriptError, match="the model 'no-such/model' cannot be loaded") as caught:
+        load_model("hf/no-such/model")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.usefixtures("assets")
+@pytest.mark.parametrize("device", ["nonsense", "cuda:99"])
+def test_a_device_that_is_not_here_is_refused_first(device: str) -> None:
+    with pytest.raises(OffscriptError, match=f"the device '{device}' cannot be used"):
+        load_model("paper", device=device)
+
+
+def test_every_shipped_model_loads_and_is_small() -> None:
+    """The hash check inside `load_model` also shows that no shipped file was changed by hand."""
+    names = shipped_models()
+    assert "offscript/news" in names
+    for name in names:
+        model = load_model(name)
+        assert torch.isfinite(model.start(1)[0]).all()
+        folder = registry._ASSETS / name.removeprefix(registry.SHIPPED)
+        assert (folder / "weights.safetensors").stat().st_size < 16e6
