@@ -1,11 +1,14 @@
 """`offscript train`: a recipe becomes a model."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from offscript.cli._options import Device, Json, Quiet
+
+if TYPE_CHECKING:
+    from offscript.training.next_sentence import TrainedHead
 
 
 def train(
@@ -25,14 +28,18 @@ def train(
     import math
 
     from offscript.cli._progress import TrainingBar
-    from offscript.training import read_recipe
-    from offscript.training import train as run
+    from offscript.training import next_sentence, read_recipe
+    from offscript.training import train as train_model
     from offscript.training.recipe import find_recipe
 
     read = read_recipe(find_recipe(recipe), changes or [])
     folder = out or Path("runs") / read.name
+    run = next_sentence.train_next_sentence if read.algorithm == next_sentence.NAME else train_model
     bar = TrainingBar(read.name, quiet=quiet)
     trained = run(read, folder, device=device, watcher=bar, checkpoint_seconds=checkpoint_seconds, half=half)
+    if isinstance(trained, next_sentence.TrainedHead):
+        _show_head(trained, as_json=as_json)
+        return
     ppl = math.exp(trained.validation_nll)
     if as_json:
         found = {
@@ -44,3 +51,15 @@ def train(
         typer.echo(json.dumps(found))
         return
     typer.echo(f"{trained.folder}: {trained.steps} steps, validation perplexity {ppl:.2f}, {trained.seconds:.0f} s")
+
+
+def _show_head(trained: "TrainedHead", *, as_json: bool) -> None:
+    import json
+
+    if as_json:
+        found = {"head": str(trained.folder), "steps": trained.steps, "validation_accuracy": trained.accuracy}
+        typer.echo(json.dumps(found))
+        return
+    typer.echo(
+        f"{trained.folder}: {trained.steps} steps, held-out accuracy {trained.accuracy:.1%}, {trained.seconds:.0f} s"
+    )

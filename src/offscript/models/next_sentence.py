@@ -118,11 +118,12 @@ def encoder_from(model: LanguageModel) -> PairEncoder:
     return CausalPairs(model)
 
 
-def save_head(head: NextSentenceHead, folder: Path, card: dict[str, Any]) -> None:
+def save_head(head: NextSentenceHead, folder: Path, card: dict[str, Any], *, half: bool = False) -> None:
     """Write weights and card; the card comes last, so a folder with a card is whole."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / CARD).unlink(missing_ok=True)
-    weights = {key: tensor.detach().cpu().clone() for key, tensor in head.state_dict().items()}
+    precision = torch.float16 if half else torch.float32
+    weights = {key: tensor.detach().to("cpu", precision, copy=True) for key, tensor in head.state_dict().items()}
     with replacing(folder / WEIGHTS) as temporary:
         save_file(weights, temporary)
     settings = {"model": head.encoder_name, "longest": head.longest, "fine_tune": head.fine_tune}
