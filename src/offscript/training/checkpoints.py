@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from offscript._files import replacing
@@ -18,6 +18,7 @@ class Standing:
     """Where a run stands: all of its state that is not a tensor."""
 
     recipe: str
+    data: str = ""
     step: int = 0
     best: float | None = None
     best_step: int = 0
@@ -44,20 +45,34 @@ def write_checkpoint(
         save_file(packed, temporary, metadata={"standing": json.dumps(asdict(standing))})
 
 
+def resume(
+    path: Path, networks: dict[str, nn.Module], optimisers: dict[str, torch.optim.Optimizer], begun: Standing
+) -> Standing:
+    """Go on from a checkpoint of the run that is about to begin; that of any other is refused."""
+    standing = _read_standing(path)
+    if standing.recipe != begun.recipe:
+        raise OffscriptError(
+            f"{path.parent} holds a run of another recipe", next="name another folder, or remove this one to start anew"
+        )
+    if standing.data not in ("", begun.data):
+        raise OffscriptError(
+            f"the data are not those that {path.parent} was trained on",
+            next="put them back, name another folder, or remove this one to start anew",
+        )
+    return read_checkpoint(path, networks, optimisers)
+
+
 def read_checkpoint(
     path: Path, networks: dict[str, nn.Module], optimisers: dict[str, torch.optim.Optimizer]
 ) -> Standing:
     """Put the networks and optimisers back to where the file has them."""
+    standing = _read_standing(path)
     try:
-        with safe_open(path, framework="pt") as file:
-            standing = Standing(**json.loads(file.metadata()["standing"]))
-            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError) as fault:
-        raise OffscriptError(
-            f"the checkpoint {path} cannot be read", why=str(fault), next="remove it to start anew"
-        ) from fault
-    for name, network in networks.items():
-        network.load_state_dict(_below(tensors, f"network/{name}/"))
+        tensors = load_file(path)
+        for name, network in networks.items():
+            network.load_state_dict(_below(tensors, f"network/{name}/"))
+    except (SafetensorError, OSError, RuntimeError) as fault:
+        raise _unreadable(path, fault) from fault
     for name, optimiser in optimisers.items():
         state: dict[int, dict[str, Tensor]] = {}
         for key, tensor in _below(tensors, f"optimiser/{name}/").items():
@@ -74,3 +89,17 @@ def read_weights(path: Path, network: nn.Module, name: str = "model") -> None:
 
 def _below(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
     return {key.removeprefix(prefix): tensor for key, tensor in tensors.items() if key.startswith(prefix)}
+
+
+def _read_standing(path: Path) -> Standing:
+    try:
+        with safe_open(path, framework="pt") as file:
+            written = file.metadata() or {}
+        return Standing(**json.loads(written["standing"]))
+    except (SafetensorError, OSError, KeyError, TypeError, ValueError) as fault:
+        raise _unreadable(path, fault) from fault
+
+
+def _unreadable(path: Path, fault: Exception) -> OffscriptError:
+    why = " ".join(str(fault).split())[:300]
+    return OffscriptError(f"the checkpoint {path} cannot be read", why=why, next="remove it to start anew")

@@ -9,6 +9,7 @@ from torch import nn
 
 from offscript.corpora.batching import Batch
 from offscript.errors import OffscriptError
+from offscript.models.devices import usable_device
 
 
 class Fleet:
@@ -16,7 +17,7 @@ class Fleet:
 
     def __init__(self, device: str) -> None:
         self.rank, self.processes, self._accelerator = 0, 1, None
-        self.device = torch.device(device)
+        self.device = usable_device(device)
         if int(os.environ.get("WORLD_SIZE", "1")) > 1:
             self._accelerator = _accelerator(cpu=device == "cpu")
             self.rank, self.processes = self._accelerator.process_index, self._accelerator.num_processes
@@ -28,8 +29,10 @@ class Fleet:
         return self.rank == 0
 
     def share(self, batch: Batch) -> Batch:
-        """This process's rows of a batch."""
+        """This process's rows of a batch; where there are too few, a row in which no token counts."""
         mine = np.arange(self.rank, len(batch.tokens), self.processes)
+        if not len(mine):
+            return Batch(batch.tokens[:1], np.zeros_like(batch.lengths[:1]))
         return Batch(batch.tokens[mine], batch.lengths[mine])
 
     def add_up_gradients(self, network: nn.Module) -> None:

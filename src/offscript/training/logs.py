@@ -5,6 +5,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from offscript._files import write_text
+
 
 class Log:
     """`log.jsonl` in the run's folder; a resumed run first takes back what came after its checkpoint."""
@@ -34,7 +36,7 @@ class Log:
             return
         lines = self._path.read_text(encoding="utf-8").splitlines()
         kept = [line for line in lines if line.endswith("}") and json.loads(line)["step"] <= step]
-        self._path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+        write_text(self._path, "".join(f"{line}\n" for line in kept))
 
 
 def _event_writer(folder: Path, resumed_at: int) -> Any:
@@ -42,4 +44,4 @@ def _event_writer(folder: Path, resumed_at: int) -> Any:
         return None
     from torch.utils.tensorboard import SummaryWriter
 
-    return SummaryWriter(str(folder / "tensorboard"), purge_step=resumed_at + 1 if resumed_at else None)
+    return SummaryWriter(str(folder / "tensorboard"), purge_step=resumed_at + 1)

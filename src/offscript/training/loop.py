@@ -27,7 +27,7 @@ from offscript.models.neural import NeuralLanguageModel
 from offscript.models.registry import load_model
 from offscript.models.storage import build, save
 from offscript.training.algorithm import Algorithm, Step, TokenBatch
-from offscript.training.checkpoints import Standing, read_checkpoint, read_weights, write_checkpoint
+from offscript.training.checkpoints import Standing, read_weights, resume, write_checkpoint
 from offscript.training.cooperative import Cooperative
 from offscript.training.data import TrainingData, open_data
 from offscript.training.fleet import Fleet
@@ -126,6 +126,7 @@ def train(
     """
     run = _prepare(recipe, folder, Fleet(device))
     log = Log(folder, run.standing.step) if run.fleet.leads else None
+    watcher = watcher if run.fleet.leads else None
     if watcher is not None:
         watcher.begin(run.standing.step, run.total)
     try:
@@ -162,20 +163,19 @@ def validation_nll(model: NeuralLanguageModel, data: TrainingData, fleet: Fleet)
     total, tokens = 0.0, 0
     for batch in data.validation():
         mine = _on_device(fleet.share(batch), fleet.device)
-        if len(mine.tokens):
-            total -= float(model.log_likelihoods(mine.tokens)[mine.real].sum(dtype=torch.float64))
+        total -= float(model.log_likelihoods(mine.tokens)[mine.real].sum(dtype=torch.float64))
         tokens += int(batch.lengths.sum())
     return fleet.total(total) / tokens
 
 
 def _prepare(recipe: Recipe, folder: Path, fleet: Fleet) -> _Run:
+    algorithm = _algorithm(recipe)
     folder.mkdir(parents=True, exist_ok=True)
     data = open_data(recipe.data, recipe.seed, str(fleet.device))
     if data.steps_per_epoch < 1:
         raise OffscriptError("the training data fills no batch", next="give more text or smaller batches")
     with _seeded(recipe.seed, _INITIALISATION):
         model = _fresh_model(recipe, data).to(fleet.device)
-        algorithm = _algorithm(recipe)
         algorithm.prepare(model, recipe.optimiser, fleet)
     total = recipe.stop.epochs * data.steps_per_epoch
     run = _Run(
@@ -186,11 +186,11 @@ def _prepare(recipe: Recipe, folder: Path, fleet: Fleet) -> _Run:
         model=model,
         algorithm=algorithm,
         optimiser=build_optimiser(model, recipe.optimiser),
-        standing=Standing(recipe.digest),
+        standing=Standing(recipe.digest, data.data_hash),
         total=min(total, recipe.stop.steps or total),
     )
     if (folder / LAST).is_file():
-        _resume(run)
+        run.standing = resume(folder / LAST, run.networks, run.optimisers, run.standing)
     elif fleet.leads:
         write_json(folder / "recipe.json", recipe.model_dump())
     return run
@@ -218,15 +218,6 @@ def _algorithm(recipe: Recipe) -> Algorithm:
         raise OffscriptError(
             f"the settings of {recipe.algorithm} do not fit", why=first_fault(fault, kind.Settings)
         ) from fault
-
-
-def _resume(run: _Run) -> None:
-    standing = read_checkpoint(run.folder / LAST, run.networks, run.optimisers)
-    if standing.recipe != run.recipe.digest:
-        raise OffscriptError(
-            f"{run.folder} holds a run of another recipe", next="name another folder, or remove this one to start anew"
-        )
-    run.standing = standing
 
 
 def _take_step(run: _Run) -> _Taken:

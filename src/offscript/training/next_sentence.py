@@ -30,7 +30,7 @@ from offscript.corpora.splits import Split
 from offscript.errors import OffscriptError
 from offscript.models.next_sentence import NextSentenceHead, encoder_of, save_head
 from offscript.training.algorithm import AlgorithmSettings
-from offscript.training.checkpoints import Standing, read_checkpoint, read_weights, write_checkpoint
+from offscript.training.checkpoints import Standing, read_weights, resume, write_checkpoint
 from offscript.training.logs import Log
 from offscript.training.loop import BEST, LAST, Trained, Watcher
 from offscript.training.optimisation import build_optimiser, learning_rate
@@ -174,11 +174,7 @@ def _prepare(recipe: Recipe, folder: Path, device: str) -> _Run:
     if not (folder / LAST).is_file():
         write_json(folder / "recipe.json", recipe.model_dump())
         return run
-    run.standing = read_checkpoint(folder / LAST, {HEAD: head}, {HEAD: optimiser})
-    if run.standing.recipe != recipe.digest:
-        raise OffscriptError(
-            f"{folder} holds a run of another recipe", next="name another folder, or remove this one to start anew"
-        )
+    run.standing = resume(folder / LAST, {HEAD: head}, {HEAD: optimiser}, run.standing)
     return run
 
 
