@@ -15,7 +15,8 @@ import numpy.typing as npt
 from offscript.errors import OffscriptError
 
 IntArray = npt.NDArray[np.int64]
-Sentences = Sequence[Sequence[Hashable]] | npt.NDArray[np.integer]
+AnyIntArray = npt.NDArray[np.integer]
+Sentences = Sequence[Sequence[Hashable]] | AnyIntArray
 """Tokenised sentences; or token ids [sentences, length] in an array."""
 
 
@@ -59,45 +60,46 @@ class NgramCounter:
     def __init__(self, table: TokenTable) -> None:
         self._table = table
         self._order = 0
-        self._sentence = np.repeat(np.arange(len(table)), table.lengths)  # [total]
-        ends = np.repeat(np.cumsum(table.lengths), table.lengths)
-        self._remaining = ends - np.arange(len(table.tokens))  # [total], tokens from here to the sentence's end
-        self._gram = np.zeros(len(table.tokens), dtype=np.int64)  # [total], of the n-gram that begins here
-        self._alive = np.ones(len(table.tokens), dtype=bool)
-        self._grams = 1
+        total = len(table.tokens)
+        compact = np.int32 if total < 2**31 else np.int64  # what is read in random order should stay in the cache
+        self._sentence: AnyIntArray = np.repeat(np.arange(len(table), dtype=compact), table.lengths)  # [total]
+        self._remaining = np.repeat(np.cumsum(table.lengths), table.lengths) - np.arange(total)  # [total], tokens left
+        self._number: AnyIntArray = np.zeros(total, dtype=compact)  # [total], of the n-gram that begins here
+        self._positions: IntArray = np.arange(total)  # where n-grams begin that were not set aside
+        self._grams: IntArray = np.zeros(total, dtype=np.int64)  # their numbers
+        self._different = 1
 
     def next_order(self) -> NgramCounts:
         """Counts of the n-grams one token longer."""
-        self._order += 1
-        positions = self._positions()
+        positions, shorter = self._longer()
         last = self._table.tokens[positions + self._order - 1]
-        keys = self._gram[positions] * self._table.vocabulary + last
-        keys, positions = _sort_together(keys, positions, self._grams * self._table.vocabulary)
+        keys = shorter * self._table.vocabulary + last
+        keys, positions = _sort_together(keys, positions, self._different * self._table.vocabulary)
         new_gram = _starts(keys)
         gram = np.cumsum(new_gram) - 1
         sentence = self._sentence[positions]
         beginnings = np.flatnonzero(new_gram | _starts(sentence))
-        self._remember(positions, gram)
+        self._positions, self._grams, self._different = positions, gram, int(new_gram.sum())
         counts = np.diff(beginnings, append=len(positions))
-        return NgramCounts(gram[beginnings], sentence[beginnings], counts, np.flatnonzero(new_gram[beginnings]))
+        return NgramCounts(
+            gram[beginnings], sentence[beginnings].astype(np.int64), counts, np.flatnonzero(new_gram[beginnings])
+        )
 
     def keep(self, grams: npt.NDArray[np.bool_]) -> None:
         """Set aside every n-gram of the last order that is not marked in `grams` [grams]."""
-        self._alive[self._alive] = grams[self._gram[self._alive]]
+        kept = grams[self._grams]
+        self._positions, self._grams = self._positions[kept], self._grams[kept]
 
-    def _positions(self) -> IntArray:
-        """Where an n-gram of this order begins whose first and last n-1 tokens were both kept."""
+    def _longer(self) -> tuple[IntArray, IntArray]:
+        """Where n-grams of the next order begin whose first and last n-1 tokens were kept, and the former's number."""
+        self._order += 1
         if self._order == 1:
-            return np.arange(len(self._gram))
-        fits = self._alive & (self._remaining >= self._order)
-        fits[:-1] &= self._alive[1:]
-        return np.flatnonzero(fits)
-
-    def _remember(self, positions: IntArray, gram: IntArray) -> None:
-        self._alive[:] = False
-        self._alive[positions] = True
-        self._gram[positions] = gram
-        self._grams = int(gram[-1]) + 1 if len(gram) else 1
+            return self._positions, self._grams
+        alive = np.zeros(len(self._number) + 1, dtype=bool)
+        alive[self._positions] = True
+        self._number[self._positions] = self._grams
+        positions = np.flatnonzero(alive[:-1] & alive[1:] & (self._remaining >= self._order))
+        return positions, self._number[positions].astype(np.int64)
 
 
 def tabulate(*corpora: Sentences) -> list[TokenTable]:
@@ -129,7 +131,7 @@ def _encoded(sentences: Sequence[Sequence[Hashable]], ids: defaultdict[Hashable,
     return np.fromiter(numbers, dtype=np.int64, count=int(lengths.sum())), lengths
 
 
-def _from_arrays(arrays: list[npt.NDArray[np.integer]]) -> list[TokenTable]:
+def _from_arrays(arrays: list[AnyIntArray]) -> list[TokenTable]:
     for array in arrays:
         if array.ndim != 2 or not np.issubdtype(array.dtype, np.integer):
             raise OffscriptError(
@@ -157,7 +159,7 @@ def _sort_together(keys: IntArray, positions: IntArray, bound: int) -> tuple[Int
     return keys[order], positions[order]
 
 
-def _starts(values: IntArray) -> npt.NDArray[np.bool_]:
+def _starts(values: AnyIntArray) -> npt.NDArray[np.bool_]:
     """Where a run of equal values begins."""
     starts = np.ones(len(values), dtype=bool)
     np.not_equal(values[1:], values[:-1], out=starts[1:])
