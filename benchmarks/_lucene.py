@@ -46,7 +46,11 @@ def lucene_similarities() -> dict[str, Any]:
     }
     for weight in (0.05, 0.1, 0.2):
         similarities[f"lm-jelinek-mercer,lambda={weight}"] = make("LMJelinekMercerSimilarity", _float(weight))
-    for name, independence in (("standardized", "Standardized"), ("saturated", "Saturated"), ("chisquared", "ChiSquared")):
+    for name, independence in (
+        ("standardized", "Standardized"),
+        ("saturated", "Saturated"),
+        ("chisquared", "ChiSquared"),
+    ):
         similarities[f"dfi-{name}"] = make("DFISimilarity", make(f"Independence{independence}"))
     for basic, effect, key in itertools.product(("G", "IF", "In", "Ine"), ("B", "L"), normalization):
         similarities[f"dfr-{basic.lower()}-{effect.lower()}-{key}"] = make(

@@ -24,9 +24,10 @@ from offscript.factcheck.index import add_documents, build_index, delete_documen
 
 def write(kind, folder):
     if kind == "build":
-        build_index((Document(f"n{i}", text=f"new words {i % 7} dog") for i in range(9000)), folder, block_tokens=9000)
+        build_index((Document(f"n{i}", text=f"new word {i % 7} dog") for i in range(4000)), folder, block_tokens=4000)
     elif kind == "add":
-        add_documents(folder, (Document(f"a{i}", text=f"added words {i % 5} dog") for i in range(9000)), block_tokens=9000)
+        added = (Document(f"a{i}", text=f"added word {i % 5} dog") for i in range(4000))
+        add_documents(folder, added, block_tokens=4000)
     else:
         delete_documents(folder, [f"d{i}" for i in range(0, 400, 2)])
 
