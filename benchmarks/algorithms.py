@@ -94,7 +94,10 @@ def show_roll_outs(rows: int, repeats: int) -> None:
     branches = Branches(contexts.rows.repeat_interleave(TRIED), contexts.positions.repeat_interleave(TRIED))
     print(f"roll-outs of {rows} sequences: {TRIED} tokens at 3 contexts each (SEARNN), and every context once")
     together = least(lambda: searnn_batched(model, oracle, tokens, branches, tried), repeats)
-    show_ratio("SEARNN, token by token", together, least(lambda: searnn_looped(model, oracle, tokens, contexts, tried)))
+    show_ratio("SEARNN, one by one", together, least(lambda: searnn_looped(model, oracle, tokens, contexts, tried)))
+    show_ratio(
+        "SEARNN, rows together", together, least(lambda: searnn_by_token(model, oracle, tokens, contexts, tried))
+    )
     candidates = Branches(torch.arange(rows).repeat(LENGTH), torch.arange(LENGTH).repeat_interleave(rows))
     together = least(lambda: roll_out(model, tokens, candidates, Draws(1)), repeats)
     show_ratio("minimum risk, by context", together, least(lambda: reread(model, tokens), repeats))
@@ -117,12 +120,23 @@ def searnn_batched(
 def searnn_looped(
     model: NeuralLanguageModel, oracle: NeuralLanguageModel, tokens: Tensor, contexts: Branches, tried: Tensor
 ) -> None:
-    """One roll-out after another, for each context and token."""
+    """One roll-out after another, for each context and tried token."""
     for context, (row, place) in enumerate(zip(contexts.rows.tolist(), contexts.positions.tolist(), strict=True)):
         for token in tried[context].tolist():
             prefix = torch.cat([tokens[row, :place], torch.tensor([token])]).unsqueeze(0)
             rolled = generate(model, 1, LENGTH, seed=1, prefixes=prefix).tokens
             oracle.log_likelihoods(rolled)
+
+
+def searnn_by_token(
+    model: NeuralLanguageModel, oracle: NeuralLanguageModel, tokens: Tensor, contexts: Branches, tried: Tensor
+) -> None:
+    """A roll-out for each position and each place among the tried tokens, all sequences together."""
+    for position in contexts.positions.unique().tolist():
+        here = contexts.positions == position
+        for column in tried[here].unbind(dim=1):
+            prefixes = torch.cat([tokens[contexts.rows[here], :position], column.unsqueeze(1)], dim=1)
+            oracle.log_likelihoods(generate(model, len(prefixes), LENGTH, seed=1, prefixes=prefixes).tokens)
 
 
 def show_ratio(name: str, together: float, looped: float) -> None:
