@@ -32,7 +32,7 @@ class Budget(str, Enum):
     @property
     def samples(self) -> int:
         """Sequences drawn from each source."""
-        return {"quick": 1_000, "standard": 20_000, "paper": 100_000}[self.value]
+        return {"quick": 500, "standard": 20_000, "paper": 100_000}[self.value]
 
 
 @dataclass(frozen=True)
