@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -56,13 +57,16 @@ class TrainingData(Protocol):
 
 
 class CorpusBatches:
-    """Batches of an encoded corpus, reshuffled each epoch."""
+    """Batches of an encoded corpus, reshuffled each epoch; the ids are in a folder, not in memory."""
 
-    def __init__(self, settings: CorpusData, seed: int) -> None:
+    def __init__(self, settings: CorpusData, seed: int, folder: Path) -> None:
         train, validation = sentences_of(settings)
         self.vocabulary = build_vocabulary(settings.vocabulary, train)
         ends = self.vocabulary.end is not None
-        encoded = [encode_corpus(part(), self.vocabulary, end=ends) for part in (train, validation)]
+        encoded = [
+            encode_corpus(part(), self.vocabulary, end=ends, folder=folder / name)
+            for name, part in (("train", train), ("validation", validation))
+        ]
         self._train = _batches(encoded[0], settings.batches, seed, shuffle=True)
         self._validation = _batches(encoded[1], settings.batches, seed, shuffle=False)
         self.steps_per_epoch = len(self._train)
@@ -126,11 +130,11 @@ class SampledBatches:
         return drawn.tokens
 
 
-def open_data(settings: CorpusData | SampledData, seed: int, device: str = "cpu") -> TrainingData:
-    """The batches that a recipe's data section describes."""
+def open_data(settings: CorpusData | SampledData, seed: int, *, device: str, folder: Path) -> TrainingData:
+    """The batches that a recipe's data section describes; a corpus is encoded into the folder."""
     if isinstance(settings, SampledData):
         return SampledBatches(settings, seed, device)
-    return CorpusBatches(settings, seed)
+    return CorpusBatches(settings, seed, folder)
 
 
 def sentences_of(settings: CorpusData) -> tuple[Sentences, Sentences]:
@@ -159,18 +163,17 @@ def _filtered(sources: list[Source], filters: Filters) -> Sentences:
     def read() -> Iterator[str]:
         return (sentence for source in sources for sentence in _read(source))
 
-    def kept() -> Iterator[str]:
+    def allowed() -> Iterator[str]:
         sentences = read()
         if filters.exclude:
             sentences = exclude(sentences, (sentence for source in filters.exclude for sentence in _read(source)))
-        if filters.drop_repeats:
-            sentences = drop_repeats(sentences)
-        if filters.shortest > 1 or filters.longest is not None:
-            sentences = keep_lengths(sentences, filters.shortest, filters.longest)
-        return sentences
+        return drop_repeats(sentences) if filters.drop_repeats else sentences
 
-    if filters.minimum_frequency > 1:
-        return lambda: drop_rare_words(kept, filters.minimum_frequency)
+    def kept() -> Iterator[str]:
+        minimum = filters.minimum_frequency
+        sentences = drop_rare_words(allowed, minimum) if minimum > 1 else allowed()
+        return keep_lengths(sentences, filters.shortest, filters.longest)
+
     return kept
 
 

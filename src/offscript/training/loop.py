@@ -5,6 +5,7 @@ step, and the step's randomness (dropout included) is seeded by it. So a checkpo
 """
 
 import math
+import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -171,7 +172,7 @@ def validation_nll(model: NeuralLanguageModel, data: TrainingData, fleet: Fleet)
 def _prepare(recipe: Recipe, folder: Path, fleet: Fleet) -> _Run:
     algorithm = _algorithm(recipe)
     folder.mkdir(parents=True, exist_ok=True)
-    data = open_data(recipe.data, recipe.seed, str(fleet.device))
+    data = open_data(recipe.data, recipe.seed, device=str(fleet.device), folder=_encoded(folder, fleet))
     if data.steps_per_epoch < 1:
         raise OffscriptError("the training data fills no batch", next="give more text or smaller batches")
     with _seeded(recipe.seed, _INITIALISATION):
@@ -194,6 +195,11 @@ def _prepare(recipe: Recipe, folder: Path, fleet: Fleet) -> _Run:
     elif fleet.leads:
         write_json(folder / "recipe.json", recipe.model_dump())
     return run
+
+
+def _encoded(folder: Path, fleet: Fleet) -> Path:
+    """Where this process keeps the encoded corpus while it trains."""
+    return folder / f".corpus-{fleet.rank}"
 
 
 def _fresh_model(recipe: Recipe, data: TrainingData) -> NeuralLanguageModel:
@@ -281,6 +287,7 @@ def _finish(run: _Run, *, half: bool) -> Trained:
     assert standing.best is not None
     if run.fleet.leads:
         save(run.model, run.folder / MODEL, card=_card(run), half=half)
+    shutil.rmtree(_encoded(run.folder, run.fleet), ignore_errors=True)
     run.fleet.wait()
     return Trained(run.folder / MODEL, standing.step, standing.best, standing.seconds)
 
