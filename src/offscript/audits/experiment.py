@@ -10,10 +10,10 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from offscript._specification import nearest
+from offscript._validation import first_fault
 from offscript.audits.runs import difference
 from offscript.errors import OffscriptError
 from offscript.measures.measurement import Measurement
-from offscript._validation import first_fault
 
 _FOLDER = Path(__file__).parent / "experiments"
 SCALES = ("quick", "standard", "paper")

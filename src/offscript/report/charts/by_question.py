@@ -67,17 +67,6 @@ def _recovery(curves: dict[str, Curve]) -> list[Titled]:
     return charts
 
 
-def _recovery(curves: dict[str, Curve]) -> list[Titled]:
-    charts = []
-    if chosen := _below(curves, "nll_oracle."):
-        chart = curve_chart(chosen, x="tokens from the prefix", y="oracle NLL (nats)")
-        charts.append(("How unlikely the oracle finds each token of the continuation, by kind of prefix", chart))
-    if chosen := _below(curves, "nll_gap."):
-        chart = curve_chart(chosen, x="tokens from the prefix", y="NLL above data prefixes", reference=0.0)
-        charts.append(("The same, above what follows data prefixes: recovered where the band meets zero", chart))
-    return charts
-
-
 def _below(curves: dict[str, Curve], prefix: str) -> dict[str, Curve]:
     return {name.removeprefix(prefix): curve for name, curve in curves.items() if name.startswith(prefix)}
 
