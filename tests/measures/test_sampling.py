@@ -7,6 +7,7 @@ import torch
 from offscript.corpora import WordVocabulary
 from offscript.errors import OffscriptError
 from offscript.measures.bleu import leave_one_out_bleu, sentence_bleu
+from offscript.measures.intervals import Estimate, Interval
 from offscript.measures.sampling import (
     GRIDS,
     Setting,
@@ -72,17 +73,23 @@ def test_scores_are_those_of_the_whole_sequences(model: LSTMLanguageModel) -> No
     assert names == ["top-k;k=3.corpus_bleu_2", "top-k;k=3.self_bleu_2"]
 
 
+def made_setting(name: str, diversity: float, quality: np.ndarray) -> Setting:
+    n = len(quality)
+    nothing = Generated(torch.zeros(n, 1), torch.ones(n))
+    known = Estimate(diversity, 0.0, Interval.exact(diversity))
+    return Setting(name, f"{name},x={diversity}", nothing, quality, np.full(n, diversity), known)
+
+
 def made_sweep(gap: float, noise: float, n: int = 400) -> Sweep:
     """Two algorithms whose curves are parallel lines `gap` apart; both lean on the same per-prefix noise."""
     generator = np.random.default_rng(0)
     common = generator.normal(size=n) * 0.2
-    nothing = Generated(torch.zeros(n, 1), torch.ones(n))
     settings = []
     for name, lift in (("upper", gap), ("lower", 0.0)):
         for diversity in (0.2, 0.4, 0.6):
             own = generator.normal(size=n) * noise
             quality = 0.5 * diversity + lift + common + own
-            settings.append(Setting(name, f"{name},x={diversity}", nothing, quality, np.full(n, diversity)))
+            settings.append(made_setting(name, diversity, quality))
     return Sweep(tuple(settings), 4, {}, 0, 0.0)
 
 
@@ -98,11 +105,8 @@ def test_the_interval_covers_no_difference_as_often_as_it_says() -> None:
     covered = 0
     for seed in range(200):
         generator = np.random.default_rng(seed)
-        nothing = Generated(torch.zeros(100, 1), torch.ones(100))
         settings = tuple(
-            Setting(name, f"{name},x={d}", nothing, d + generator.normal(size=100), np.full(100, d))
-            for name in ("a", "b")
-            for d in (0.1, 0.5)
+            made_setting(name, d, d + generator.normal(size=100)) for name in ("a", "b") for d in (0.1, 0.5)
         )
         sweep = Sweep(settings, 4, {}, 0, 0.0)
         covered += compare_algorithms(sweep, "a", "b", generator=generator, resamples=300).on_par
@@ -110,11 +114,8 @@ def test_the_interval_covers_no_difference_as_often_as_it_says() -> None:
 
 
 def test_curves_that_never_meet_are_refused() -> None:
-    nothing = Generated(torch.zeros(3, 1), torch.ones(3))
     settings = tuple(
-        Setting(name, f"{name},x={d}", nothing, np.ones(3), np.full(3, d))
-        for name, places in (("a", (0.1, 0.2)), ("b", (0.3, 0.4)))
-        for d in places
+        made_setting(name, d, np.ones(3)) for name, places in (("a", (0.1, 0.2)), ("b", (0.3, 0.4))) for d in places
     )
     with pytest.raises(OffscriptError, match="no common diversity"):
         compare_algorithms(Sweep(settings, 4, {}, 0, 0.0), "a", "b", generator=np.random.default_rng(0))
@@ -136,5 +137,5 @@ def test_a_bare_name_is_its_grid_and_every_grid_parses() -> None:
 
 
 def test_too_little_text_is_refused() -> None:
-    with pytest.raises(OffscriptError, match="need four"):
-        prefixes_and_references([[1, 2, 3]] * 3, prefix=2, samples=10, length=5)
+    with pytest.raises(OffscriptError, match="need six"):
+        prefixes_and_references([[1, 2, 3]] * 5, prefix=2, samples=10, length=5)

@@ -1,8 +1,8 @@
 """The quality-diversity trade-off of sampling algorithms (Chapter 5): a grid of settings each, matched by diversity.
 
 Quality is corpus-BLEU against references, diversity is self-BLEU; both are means over sentences, whose scores are
-kept. (The interval of a self-BLEU takes the other sentences as given.) All settings continue the same prefixes with the
-same random numbers, so resampling prefixes resamples every setting alike, and two algorithms compare in pairs.
+kept. All settings continue the same prefixes with the same random numbers, so resampling prefixes resamples every
+setting alike, and two algorithms compare in pairs.
 """
 
 import time
@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from offscript.errors import OffscriptError
+from offscript.measures._jackknife import jackknife, within
 from offscript.measures.bleu import leave_one_out_bleu, sentence_bleu
-from offscript.measures.intervals import RESAMPLES, Difference, Interval, mean_interval
+from offscript.measures.intervals import RESAMPLES, Difference, Estimate, Interval, mean_interval
 from offscript.measures.measurement import Measurement, environment
+from offscript.measures.ngrams import tabulate
 from offscript.models.language_model import LanguageModel
 from offscript.sampling.generation import Generated, generate_each
 from offscript.sampling.transforms import parse_transform
@@ -54,6 +56,7 @@ class Setting:
     generated: Generated
     quality: FloatArray  # [prefixes], BLEU against the references
     diversity: FloatArray  # [prefixes], BLEU against the other continuations: lower is more diverse
+    self_bleu: Estimate  # the mean of `diversity`; its interval knows that sentences are each other's references
 
 
 @dataclass(frozen=True)
@@ -103,16 +106,19 @@ class Sweep:
             "seconds": self.seconds / len(self.settings),
             "recipe": {**self.recipe, "sampler": setting.sampler},
         }
-        scores = (("corpus_bleu", setting.quality, True), ("self_bleu", setting.diversity, False))
+        scores = (
+            ("corpus_bleu", mean_interval(setting.quality), setting.quality, True),
+            ("self_bleu", setting.self_bleu, setting.diversity, False),
+        )
         return [
             Measurement.of(
-                mean_interval(values),
+                estimate,
                 name=f"{label}.{name}_{self.order}",
                 higher_is_better=better,
                 per_item=values,
                 **shared,
             )
-            for name, values, better in scores
+            for name, estimate, values, better in scores
         ]
 
 
@@ -210,10 +216,10 @@ def prefixes_and_references(
     """The first half of the sentences that reach `prefix` tokens gives prefixes, the other half references."""
     usable = [list(sentence)[:length] for sentence in sentences if len(sentence) >= prefix]
     taken = min(samples, len(usable) // 2)
-    if taken < 2:
+    if taken < 3:
         raise OffscriptError(
             f"{len(usable)} sentences of {prefix} tokens or more",
-            why="prefixes and references need four",
+            why="prefixes and references need six",
             next="give more text",
         )
     return torch.tensor([sentence[:prefix] for sentence in usable[:taken]]), usable[taken : taken + samples]
@@ -228,7 +234,15 @@ def _scored(
     ]
     quality = sentence_bleu(rows, [[token for token in row if token != end] for row in references], highest_order=order)
     diversity = leave_one_out_bleu(rows, highest_order=order)
-    return Setting(algorithm, sampler, generated, quality.scores[:, -1], diversity.scores[:, -1])
+    (table,) = tabulate(rows)
+
+    def mean_of(kept: NDArray[np.bool_]) -> FloatArray:
+        return np.array([leave_one_out_bleu(table.select(kept), highest_order=order).corpus(order)])
+
+    (self_bleu,) = jackknife(mean_of, len(rows))
+    return Setting(
+        algorithm, sampler, generated, quality.scores[:, -1], diversity.scores[:, -1], within(self_bleu, 0, 1)
+    )
 
 
 def _curve(settings: Sequence[Setting]) -> tuple[FloatArray, FloatArray]:

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Sequence
 
-from offscript.measures.intervals import Curve
 from offscript.measures.measurement import Measurement
 
 
@@ -59,17 +58,12 @@ def _regret(figures: dict[str, Measurement]) -> str:
 
 
 def _recovery(figures: dict[str, Measurement]) -> str:
-    told = []
-    for name, entry in figures.items():
-        if name.startswith("nll_gap.") and entry.by_position is not None:
-            ends = " and ".join(_point(entry.by_position, place) for place in (0, -1))
-            told.append(f"after {name.removeprefix('nll_gap.')} prefixes {ends}")
-    return f"Nats above data prefixes, at the first and at the last token: {'; '.join(told)}."
-
-
-def _point(curve: Curve, place: int) -> str:
-    bounds = f"{number(curve.lower[place])} to {number(curve.upper[place])}"
-    return f"{number(curve.values[place])} ({curve.level:.0%}: {bounds})"
+    told = [
+        f"{with_interval(entry)} after {name.removeprefix('nll_gap.')} prefixes"
+        for name, entry in figures.items()
+        if name.startswith("nll_gap.")
+    ]
+    return f"Nats a token that its continuations lose against those of data prefixes: {'; '.join(told)}."
 
 
 def _sampling(figures: dict[str, Measurement]) -> str:
