@@ -83,15 +83,15 @@ def report(options: argparse.Namespace, results: dict[str, dict[str, float]]) ->
     print(f"{options.documents:,} documents, {options.queries:,} queries, top {K}, CPU seconds, least of repeats")
     for engine, result in results.items():
         print(
-            f"  {engine:10} index {result['index']:7.2f} s   search {options.queries / result['search']:8,.0f} queries/s"
+            f"  {engine:10} index {result['index']:6.2f} s   search {options.queries / result['search']:7,.0f} queries/s"
             f"   memory {result['memory'] / 2**20:6,.0f} MiB (texts and interpreter {result['base'] / 2**20:,.0f})"
         )
     ours = results["offscript"]
     for peer, result in results.items():
         if peer != "offscript":
             print(
-                f"  against {peer}: {result['search'] / ours['search']:.2f} x the queries/s, indexing"
-                f" {result['index'] / ours['index']:.2f} x as fast, {ours['memory'] / result['memory']:.2f} x the memory"
+                f"  against {peer}: {result['search'] / ours['search']:.2f} x the queries/s, indexing "
+                f"{result['index'] / ours['index']:.2f} x as fast, {ours['memory'] / result['memory']:.2f} x the memory"
             )
 
 

@@ -62,6 +62,14 @@ def map_arrays(path: Path) -> Arrays:
     return arrays
 
 
+def release(arrays: Arrays) -> None:
+    """Let go of the memory that the touched pages of mapped arrays take; the files keep what was written."""
+    if hasattr(mmap, "MADV_DONTNEED"):
+        for mapping in {id(array.base): array.base for array in arrays.values()}.values():
+            if isinstance(mapping, mmap.mmap):
+                mapping.madvise(mmap.MADV_DONTNEED)
+
+
 def _layout(shapes: Mapping[str, Shape]) -> tuple[bytes, dict[str, int], int]:
     """The file's first bytes, where each array begins, and the file's size; widest items first keeps all aligned."""
     entries: dict[str, Any] = {}

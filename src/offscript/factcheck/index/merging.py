@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from offscript.factcheck._compiled import compiled
 from offscript.factcheck.analysis.lexicon import ABSENT, Lexicon, LexiconBuilder
-from offscript.factcheck.index.arrays import Arrays, Shape, writing_arrays
+from offscript.factcheck.index.arrays import Arrays, Shape, release, writing_arrays
 from offscript.factcheck.index.segment import STORED_FIELDS, Postings, Ragged, Segment
 
 
@@ -29,9 +29,16 @@ def merge_segments(segments: Sequence[Segment], path: Path) -> None:
     with writing_arrays(path, _shapes(small, int(starts[-1]), ragged)) as out:
         for name, array in small.items():
             out[name][:] = array
-        _merge_postings(segments, term_maps, Postings(starts, out["postings.documents"], out["postings.frequencies"]))
-        for name, pieces in ragged.items():
-            _merge_ragged(pieces, Ragged(out[f"{name}.offsets"], out[f"{name}.values"]))
+        postings = Postings(starts, out["postings.documents"], out["postings.frequencies"])
+        rows = dict.fromkeys(ragged, 0)
+        free, first = starts.copy(), 0
+        for place, segment in enumerate(segments):
+            first = _append_postings(segment, term_maps[place], postings, free, first)
+            for name, pieces in ragged.items():
+                target = Ragged(out[f"{name}.offsets"], out[f"{name}.values"])
+                rows[name] = _append_rows(*pieces[place], target, rows[name])
+            segment.release()
+            release(out)
 
 
 def _shapes(
@@ -52,6 +59,9 @@ def _merged_terms(segments: Sequence[Segment]) -> tuple[Lexicon, list[NDArray[np
     builder = LexiconBuilder()
     maps = []
     for segment in segments:
+        if segment.deleted is None:
+            maps.append(builder.insert_joined(segment.terms.pool, segment.terms.offsets))
+            continue
         used = segment.document_frequencies > 0
         numbers = np.full(segment.terms.size, ABSENT, dtype=np.int32)
         numbers[used] = builder.insert(itertools.compress(segment.terms.entries(), used))
@@ -62,8 +72,10 @@ def _merged_terms(segments: Sequence[Segment]) -> tuple[Lexicon, list[NDArray[np
 def _merged_ids(segments: Sequence[Segment]) -> Lexicon:
     builder = LexiconBuilder()
     for segment in segments:
-        live = np.ones(segment.size, dtype=bool) if segment.deleted is None else ~segment.deleted
-        builder.insert(itertools.compress(segment.ids.entries(), live))
+        if segment.deleted is None:
+            builder.insert_joined(segment.ids.pool, segment.ids.offsets)
+        else:
+            builder.insert(itertools.compress(segment.ids.entries(), ~segment.deleted))
     return builder.finished()
 
 
@@ -78,14 +90,14 @@ def _summed_frequencies(
     return documents, totals
 
 
-def _merge_postings(segments: Sequence[Segment], term_maps: Sequence[NDArray[np.int32]], out: Postings) -> None:
-    free = out.starts.copy()
-    first = 0
-    for segment, numbers in zip(segments, term_maps, strict=True):
-        renumbered = np.full(segment.size, ABSENT, dtype=np.int32)
-        renumbered[segment.live] = first + np.arange(len(segment.live))
-        _copy_postings(*segment.postings, numbers, renumbered, free, out.documents, out.frequencies)
-        first += len(segment.live)
+def _append_postings(
+    segment: Segment, numbers: NDArray[np.int32], out: Postings, free: NDArray[np.int64], first: int
+) -> int:
+    """Copy a segment's postings to the free places of each term; its documents are numbered from `first` on."""
+    renumbered = np.full(segment.size, ABSENT, dtype=np.int32)
+    renumbered[segment.live] = first + np.arange(len(segment.live))
+    _copy_postings(*segment.postings, numbers, renumbered, free, out.documents, out.frequencies)
+    return first + len(segment.live)
 
 
 def _live_rows(segments: Sequence[Segment], name: str) -> list[tuple[Ragged, NDArray[np.int64]]]:
@@ -96,11 +108,10 @@ def _live_rows(segments: Sequence[Segment], name: str) -> list[tuple[Ragged, NDA
     return [(segment.stored, (len(fields) * segment.live[:, None] + fields).ravel()) for segment in segments]
 
 
-def _merge_ragged(pieces: Sequence[tuple[Ragged, NDArray[np.int64]]], out: Ragged) -> None:
-    out.offsets[0] = row = 0
-    for source, rows in pieces:
-        _copy_rows(*source, rows, *out, row)
-        row += len(rows)
+def _append_rows(source: Ragged, rows: NDArray[np.int64], out: Ragged, first: int) -> int:
+    """Copy rows behind the first rows of `out`; returns how many it has then."""
+    _copy_rows(*source, rows, *out, first)
+    return first + len(rows)
 
 
 @compiled

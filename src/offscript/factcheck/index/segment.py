@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from offscript.factcheck.analysis.lexicon import ABSENT, Lexicon
 from offscript.factcheck.documents import Document
-from offscript.factcheck.index.arrays import Arrays, map_arrays
+from offscript.factcheck.index.arrays import Arrays, map_arrays, release
 
 STORED_FIELDS = ("title", "text", "url", "date")
 
@@ -76,6 +76,10 @@ class Segment:
     def total_frequencies(self) -> NDArray[np.int64]:
         """For every term how often the live documents use it."""
         return (self._deletions or self._arrays)["total_frequencies"]
+
+    def release(self) -> None:
+        """Let go of the memory that what was read so far takes; it comes back from disk when it is needed again."""
+        release(self._arrays)
 
     def number_of(self, id: str) -> int:
         """The number of the live document of this id, or ABSENT."""

@@ -30,8 +30,8 @@ from offscript.factcheck.index.merging import merge_segments
 from offscript.factcheck.index.segment import Segment
 
 LOCK = "lock"
-BLOCK_TOKENS = 1 << 23
-BLOCK_BYTES = 1 << 26
+BLOCK_TOKENS = 1 << 20
+BLOCK_BYTES = 1 << 23
 BATCH_CHARACTERS = 1 << 18
 MERGE_FACTOR = 8  # so many neighbours of one order of magnitude become one segment
 Progress = Callable[[int], None]
