@@ -47,6 +47,8 @@ ALGORITHMS: dict[str, type[Algorithm]] = {algorithm.name: algorithm for algorith
 
 LAST, BEST, MODEL = "last.safetensors", "best.safetensors", "model"
 _INITIALISATION, _STEPS = 0, 1
+_HIGHEST_NLL = 700.0
+"""Beyond it a perplexity is more than a float can hold."""
 
 
 class Watcher(Protocol):
@@ -247,9 +249,7 @@ def _take_step(run: _Run) -> _Taken:
     run.optimiser.step()
     mean = run.fleet.total(float(loss.total.detach())) / tokens
     if not math.isfinite(mean):
-        raise OffscriptError(
-            f"the loss is {mean} at step {number}", next="lower the learning rate, or resume from an earlier run"
-        )
+        raise _diverged(f"the loss is {mean}", number)
     logged = {name: run.fleet.total(value) / run.fleet.processes for name, value in loss.logged.items()}
     run.standing.step += 1
     return _Taken(mean, logged, tokens / (time.monotonic() - began))
@@ -262,6 +262,8 @@ def _validation_is_due(run: _Run) -> bool:
 
 def _validate(run: _Run, log: Log | None, watcher: Watcher | None) -> None:
     standing, nll = run.standing, validation_nll(run.model, run.data, run.fleet)
+    if not nll < _HIGHEST_NLL:
+        raise _diverged(f"the validation loss is {nll:g}", standing.step)
     standing.validations.append((standing.step, nll))
     if standing.best is None or nll < standing.best or run.algorithm.keeps_newest:
         standing.best, standing.best_step, standing.waited = nll, standing.step, 0
@@ -273,6 +275,10 @@ def _validate(run: _Run, log: Log | None, watcher: Watcher | None) -> None:
         log.write(standing.step, validation_nll=nll)
     if watcher is not None:
         watcher.validated(standing.step, nll, standing.best)
+
+
+def _diverged(what: str, step: int) -> OffscriptError:
+    return OffscriptError(f"{what} at step {step}", next="lower the learning rate, or resume from an earlier run")
 
 
 def _finished(run: _Run) -> bool:
