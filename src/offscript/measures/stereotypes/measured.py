@@ -32,7 +32,10 @@ def measure_stereotypes(
         for name, scores in score_groups(judgements, seed=seed).items()
         for measurement in _of_group(f"{name}." if name else "", scores, shared)
     ]
-    items: dict[str, FloatArray] = {"lms": judgements.meaningful * 50.0, "ss": judgements.stereotype_wins * 100.0}
+    items: dict[str, FloatArray] = {
+        "lms": judgements.meaningful.astype(np.float64) * 50.0,
+        "ss": judgements.stereotype_wins * 100.0,
+    }
     found = [replace(entry, per_item=items.get(entry.name)) for entry in found]
     return [*found, *_of_ties(judgements, seed, shared)]
 
