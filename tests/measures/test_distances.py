@@ -27,7 +27,7 @@ def brute_force(log_p: torch.Tensor, log_q: torch.Tensor) -> dict[str, np.ndarra
     with np.errstate(divide="ignore"):
         return {
             "tv": 0.5 * np.abs(p - q).sum(-1),
-            "js": jensenshannon(p, q, axis=-1) ** 2,
+            "js": np.nan_to_num(jensenshannon(p, q, axis=-1)) ** 2,  # scipy takes the root of rounding below zero
             "gd": (p.argmax(-1) != q.argmax(-1)).astype(float),
             "kl": entropy(p, q, axis=-1),
             "kl_reverse": entropy(q, p, axis=-1),

@@ -10,7 +10,7 @@ from offscript.audits.subject import Budget, Progress, Subject, side_by_side
 from offscript.measures.exposure import measure_exposure
 from offscript.measures.likelihood import measure_likelihood
 from offscript.measures.measurement import Measurement
-from offscript.measures.recovery import continuations, measure_recovery
+from offscript.measures.recovery import ORDER, continuations, measure_recovery
 from offscript.measures.recovery import side_by_side as prefixed_texts
 from offscript.measures.regret import measure_regret
 from offscript.measures.sampling import at_diversity, grid_of, prefixes_and_references, sweep_samplers
@@ -95,7 +95,7 @@ def _exposure(subject: Subject, progress: Progress) -> Answer:
 
 
 def _recovery(subject: Subject, progress: Progress) -> Answer:
-    samples, prefix = max(2, subject.samples // 2), min(_PREFIX, subject.length // 2)
+    samples, prefix = max(2, subject.samples // 2), min(_PREFIX, (subject.length - ORDER) // 2)
     settings: dict[str, Any] = {"samples": samples, "length": subject.length, "seed": subject.seed, "prefix": prefix}
     found = measure_recovery(
         subject.model,

@@ -16,7 +16,7 @@ def audit(
     corpus: Annotated[list[str] | None, typer.Option(help="Real text: a file or hf:NAME[:CONFIG].")] = None,
     only: Annotated[str, typer.Option(help="Questions to ask, with commas between (offscript ls measures).")] = "",
     budget: Annotated[str, typer.Option(help="quick, standard or paper.")] = "quick",
-    length: Annotated[int, typer.Option(min=2, help="Tokens of a sequence.")] = 50,
+    length: Annotated[int, typer.Option(min=6, help="Tokens of a sequence.")] = 50,
     out: Out = Path("audit"),
     seed: Seed = 1,
     device: Device = "cpu",
