@@ -150,6 +150,10 @@ def _greedy_decoding(pair: _Pair) -> Tensor:
 
 
 def _kullback_leibler(pair: _Pair) -> Tensor:
+    """The plain sum, which is NaN where p has zeros; the sum that keeps them apart takes twice as long."""
+    plain = torch.sub(pair.log_p, pair.log_q, out=pair.array("work")).mul_(pair.p).sum(-1)
+    if not plain.isnan().any():
+        return plain
     excluded = pair.log_ratio.amax(-1) > -_LOG_OF_ZERO / 2
     return torch.mul(pair.p, pair.log_ratio, out=pair.array("work")).sum(-1).masked_fill_(excluded, math.inf)
 
