@@ -82,8 +82,9 @@ def report(options: argparse.Namespace, results: dict[str, dict[str, float]]) ->
     """One line an engine, and the ratios."""
     print(f"{options.documents:,} documents, {options.queries:,} queries, top {K}, CPU seconds, least of repeats")
     for engine, result in results.items():
+        speed = options.queries / result["search"]
         print(
-            f"  {engine:10} index {result['index']:6.2f} s   search {options.queries / result['search']:7,.0f} queries/s"
+            f"  {engine:10} index {result['index']:6.2f} s   search {speed:7,.0f} queries/s"
             f"   memory {result['memory'] / 2**20:6,.0f} MiB (texts and interpreter {result['base'] / 2**20:,.0f})"
         )
     ours = results["offscript"]
@@ -119,11 +120,13 @@ def serve(options: argparse.Namespace) -> None:
 def offscript(texts: list[str], queries: list[str], model: str) -> dict[str, Step]:
     """On disk, with the texts and where their sentences begin; searched through the files' memory maps."""
     from offscript.factcheck.documents import Document
-    from offscript.factcheck.index import build_index
+    from offscript.factcheck.index import add_documents, build_index, merge_index
     from offscript.factcheck.retrieval import Searcher
 
     folder = tempfile.TemporaryDirectory()
-    build_index([Document("0", text=texts[0])], folder.name)  # compiles
+    build_index([Document("0", text=texts[0])], folder.name)
+    add_documents(folder.name, [Document("1", text=texts[1])])
+    merge_index(folder.name)  # by now all is compiled
 
     def index() -> None:
         documents = (Document(str(number), text=text) for number, text in enumerate(texts))
