@@ -13,6 +13,7 @@ from offscript.audits.subject import Subject
 from offscript.corpora import WordVocabulary
 from offscript.errors import OffscriptError
 from offscript.models import LSTMLanguageModel, LSTMSettings
+from offscript.report.page import render_page
 
 
 def small_model(name: str, seed: int, words: int = 20) -> LSTMLanguageModel:
@@ -50,6 +51,15 @@ def test_the_record_reads_back_as_it_was_written(subject: Subject, tmp_path: Pat
     record = run_audit(subject, plan_audit(subject, ["likelihood", "samples"]), tmp_path)
     again = read_record(newest_audit(tmp_path))
     assert again == record
+
+
+@pytest.mark.parametrize("seed", [1, 6])
+def test_the_page_from_disk_is_the_page_of_the_run(seed: int, tmp_path: Path) -> None:
+    subject = Subject(
+        small_model("student", seed, words=2), small_model("oracle", seed + 1, words=2), length=6, limit=30
+    )
+    record = run_audit(subject, plan_audit(subject), tmp_path)
+    assert render_page(read_record(newest_audit(tmp_path))) == render_page(record)
 
 
 def _counting(question: Question, asked: list[str]) -> Callable[..., Answer]:

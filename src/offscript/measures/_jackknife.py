@@ -40,5 +40,5 @@ def jackknife(
 def within(estimate: Estimate, lower: float, upper: float = math.inf) -> Estimate:
     """The estimate with its interval cut to what its figure can be."""
     known = estimate.interval
-    bounds = max(lower, known.lower), min(upper, known.upper)
+    bounds = max(float(lower), known.lower), min(float(upper), known.upper)
     return Estimate(estimate.value, estimate.standard_error, Interval(*bounds, known.level, known.method))
