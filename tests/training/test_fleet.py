@@ -1,0 +1,109 @@
+"""Several processes: each takes its share, and together they train what one process trains."""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from offscript.corpora import Batch
+from offscript.training import recipe_from, train
+from offscript.training.fleet import Fleet
+
+MODELS = [
+    {"kind": "lstm", "hidden": 12, "embedding": 8},
+    {"kind": "transformer", "width": 8, "layers": 1, "heads": 2, "context": 16},
+]
+RUN = """
+import json, sys
+from pathlib import Path
+from offscript.training import recipe_from, train
+
+class Telling:
+    def begin(self, step, total): print(f"begin {step} of {total}", flush=True)
+    def step(self, step, loss, tokens_per_second): pass
+    def validated(self, step, nll, best): pass
+    def end(self): pass
+
+train(recipe_from(json.loads(Path(sys.argv[1]).read_text())), Path(sys.argv[2]), watcher=Telling(), log_every=1)
+"""
+
+
+def _fleet(rank: int, processes: int) -> Fleet:
+    fleet = Fleet("cpu")
+    fleet.rank, fleet.processes = rank, processes
+    return fleet
+
+
+@pytest.mark.parametrize("processes", [1, 2, 3, 7])
+def test_shares_make_up_the_batch(processes: int) -> None:
+    batch = Batch(np.arange(10).reshape(5, 2), np.array([1, 2, 1, 2, 1]))
+    shares = [_fleet(rank, processes).share(batch) for rank in range(processes)]
+    rows = [tuple(row) for share in shares for row, length in zip(share.tokens, share.lengths, strict=True) if length]
+    assert sorted(rows) == [tuple(row) for row in batch.tokens]
+    assert sum(int(share.lengths.sum()) for share in shares) == 7
+    assert min(len(share.tokens) for share in shares) >= 1
+
+
+def test_one_process_changes_nothing() -> None:
+    fleet = Fleet("cpu")
+    network = torch.nn.Linear(2, 1)
+    network(torch.ones(1, 2)).sum().backward()
+    before = network.weight.grad.clone()
+    fleet.add_up_gradients(network)
+    fleet.wait()
+    assert torch.equal(network.weight.grad, before)
+    assert fleet.total(2.5) == 2.5
+    assert fleet.leads
+
+
+def _launched(tmp_path: Path, recipe: Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    (tmp_path / "run.py").write_text(RUN)
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    return subprocess.run(
+        [*command, str(tmp_path / "run.py"), str(recipe), str(folder)],
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=300,
+        check=False,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", MODELS, ids=["lstm", "transformer"])
+def test_two_processes_train_what_one_trains(model: dict[str, Any], tmp_path: Path) -> None:
+    if importlib.util.find_spec("accelerate") is None:
+        pytest.skip("no accelerate")
+    # Seven sentences in batches of two: the last batch of an epoch has one row for two processes.
+    lines = ["a b c d", "b c", "c d a b", "d a b", "a a", "b d c a b", "c"]
+    (tmp_path / "corpus.txt").write_text("\n".join(lines) + "\n")
+    data = {"train": f"{tmp_path}/corpus.txt", "validation": f"{tmp_path}/corpus.txt", "batches": {"size": 2}}
+    content = {"model": model, "data": data, "optimiser": {"learning_rate": 0.01}, "stop": {"epochs": 5}}
+    (tmp_path / "recipe.json").write_text(json.dumps(content))
+    one = train(recipe_from(content), tmp_path / "one", log_every=1)
+    done = _launched(tmp_path, tmp_path / "recipe.json", tmp_path / "two")
+    if "address" in done.stderr.lower() and done.returncode:
+        pytest.skip("two processes cannot reach each other here")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["begin 0 of 20"]
+    alone = load_file(one.folder / "weights.safetensors")
+    for name, weight in load_file(tmp_path / "two" / "model" / "weights.safetensors").items():
+        torch.testing.assert_close(weight, alone[name], atol=1e-4, rtol=1e-3)
+    losses = [
+        [
+            line["loss"]
+            for line in map(json.loads, (tmp_path / name / "log.jsonl").read_text().splitlines())
+            if "loss" in line
+        ]
+        for name in ("one", "two")
+    ]
+    assert losses[1] == pytest.approx(losses[0], rel=1e-3)
