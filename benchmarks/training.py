@@ -55,7 +55,7 @@ class Timed:
                 "stop": {"epochs": 1000, "steps": self.steps, "validate_every": 10 * self.steps},
             }
         )
-        train(recipe, self.folder / f"run{self.runs}", checkpoint_seconds=1e9)
+        train(recipe, self.folder / f"{self.steps}-{self.runs}", checkpoint_seconds=1e9)
 
 
 def main() -> None:
