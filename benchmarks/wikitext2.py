@@ -62,9 +62,9 @@ def main() -> None:
     changes = [] if asked.steps is None else [f"stop.steps={asked.steps}"]
     recipe = read_recipe(find_recipe("wikitext-2"), changes)
     with tempfile.TemporaryDirectory() as folder:
-        trained = train(recipe, Path(folder))
-    data = open_data(recipe.data, recipe.seed)
-    plain = plain_perplexity(recipe, data, trained.steps)
+        trained = train(recipe, Path(folder) / "run")
+        data = open_data(recipe.data, recipe.seed, device="cpu", folder=Path(folder) / "corpus")
+        plain = plain_perplexity(recipe, data, trained.steps)
     ours = math.exp(trained.validation_nll)
     print(f"offscript, {trained.steps} steps: validation perplexity {ours:.2f}")
     print(f"plain loop, {trained.steps} steps: validation perplexity {plain:.2f}")
