@@ -246,7 +246,13 @@ def test_data_are_described(offscript: Command, folder: Path) -> None:
     found = json.loads(offscript(*arguments, "--json").output)
     assert found["counts"][0] == {"tests of": "intersentence.overall", "terms": 2, "tests": 6, "average_words": 8.0}
     assert found["sentiment"][0]["negative"]["value"] == pytest.approx(2 / 3)
-    assert {row["word"]: row["count"] for row in found["keywords"]} == dict(so=12, now=12, cold=8, warm=8) | {"is": 12}
+    assert {row["word"]: row["count"] for row in found["keywords"]} == {
+        "so": 12,
+        "is": 12,
+        "now": 12,
+        "cold": 8,
+        "warm": 8,
+    }
     assert found["keywords"][0]["word"] == "now"
     assert found["keywords"][0]["pmi"] == pytest.approx(math.log2((12 / 60) / (1 / 210)))
     shown = offscript(

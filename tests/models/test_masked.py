@@ -34,7 +34,10 @@ def test_architecture_tells_masked_models(folder: Path, tmp_path: Path) -> None:
     assert names_masked_model(str(folder))
     assert names_masked_model(f"hf/{folder}")
     assert not names_masked_model(str(tmp_path))
-    assert not names_masked_model("offscript/news")
+    for elsewhere in ("offscript/news", "./model", "table.json", "model.gguf", "/none/such"):
+        assert not names_masked_model(elsewhere)
+    with pytest.raises(OffscriptError, match="none/such"):
+        names_masked_model("none/such")
 
 
 def test_distributions_at_the_mask_do_not_see_padding(folder: Path) -> None:
@@ -43,6 +46,18 @@ def test_distributions_at_the_mask_do_not_see_padding(folder: Path) -> None:
     together = model.log_probs_at_mask([[3, 2], [3, 4, 4, 2, 5]])
     assert alone.exp().sum(dim=-1) == pytest.approx(1, abs=1e-6)
     assert torch.allclose(together[:1], alone, atol=1e-6)
+
+
+def test_only_the_mask_is_projected_and_nothing_is_left_behind(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = MaskedLanguageModel.load(str(folder))
+    rows = [[3, 2], [3, 4, 4, 2, 5], [2, 4, 5]]
+    found = model.log_probs_at_mask(rows)
+    with torch.inference_mode():
+        whole = [model.network(input_ids=torch.tensor([row])).logits[0, row.index(2)].log_softmax(-1) for row in rows]
+    assert torch.allclose(found, torch.stack(whole), atol=1e-6)
+    assert model.network(input_ids=torch.tensor([[3, 2]])).logits.shape == (1, 2, 6)
+    monkeypatch.setattr(model.network, "get_output_embeddings", lambda: None)
+    assert torch.allclose(model.log_probs_at_mask(rows), found, atol=1e-6)
 
 
 def test_weights_decide_the_hash(folder: Path) -> None:

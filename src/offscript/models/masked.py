@@ -1,7 +1,8 @@
 """Any Hugging Face masked language model: what stands behind a mask, and what a pair of sentences looks like."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,8 @@ from torch import Tensor
 from offscript._specification import parse_specification
 from offscript.errors import OffscriptError
 from offscript.models.hub import DTYPES
+from offscript.models.registry import HUB, SHIPPED, shipped_models
 
-_HUB = "hf/"
 _MASKED = ("ForMaskedLM", "ForPreTraining")
 
 
@@ -65,10 +66,27 @@ class MaskedLanguageModel:
         """Log-probabilities [rows, V] at each row's first mask; rows are whole inputs of any length."""
         tokens, real = self._padded(rows)
         places = (tokens == self.mask).int().argmax(dim=1)  # [rows]
-        with torch.inference_mode():
-            logits = self.network(input_ids=tokens, attention_mask=real).logits
-            at_mask: Tensor = logits[torch.arange(len(tokens), device=self.device), places]
-            return at_mask.float().log_softmax(dim=-1)
+        with torch.inference_mode(), self._projecting_only(places):
+            logits: Tensor = self.network(input_ids=tokens, attention_mask=real).logits  # [rows, 1 or time, V]
+            if logits.shape[1] > 1:
+                logits = _at(logits, places)
+            return logits[:, 0].float().log_softmax(dim=-1)
+
+    @contextmanager
+    def _projecting_only(self, places: Tensor) -> Iterator[None]:
+        """Project one place a row to the vocabulary: logits of all the others would be most of the work and memory.
+
+        A network that projects by other means than its output embeddings is left as it is.
+        """
+        output = self.network.get_output_embeddings()
+        if output is None:
+            yield
+            return
+        hook = output.register_forward_pre_hook(lambda _, inputs: (_at(inputs[0], places),))
+        try:
+            yield
+        finally:
+            hook.remove()
 
     def _padded(self, rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
         longest = max(map(len, rows))
@@ -78,13 +96,18 @@ class MaskedLanguageModel:
         return tokens, (torch.arange(longest, device=self.device) < lengths.unsqueeze(1)).long()
 
 
+def _at(values: Tensor, places: Tensor) -> Tensor:
+    """[rows, 1, width] of values [rows, time, width]: those at each row's place."""
+    return values[torch.arange(len(values), device=values.device), places].unsqueeze(1)
+
+
 def names_masked_model(text: str) -> bool:
     """Whether a model string names a masked language model, by the architecture that its configuration gives."""
+    source, place, _ = _place(text)
+    if not text.startswith(HUB) and not _is_on_hub(source):
+        return False
     from transformers import AutoConfig
 
-    source, place, _ = _place(text)
-    if not text.startswith(_HUB) and (not (Path(source) / "config.json").is_file()):
-        return False
     try:
         config = AutoConfig.from_pretrained(**place)
     except (OSError, ValueError) as fault:
@@ -93,10 +116,19 @@ def names_masked_model(text: str) -> bool:
     return any(name.endswith(_MASKED) for name in config.architectures or ())
 
 
+def _is_on_hub(source: str) -> bool:
+    """Whether a bare name is a folder in the Hub's layout, or what `load_model` would take for a Hub id."""
+    path = Path(source)
+    if path.exists():
+        return (path / "config.json").is_file()
+    shipped = source.startswith(SHIPPED) or SHIPPED + source in shipped_models()
+    return not (shipped or path.suffix or path.is_absolute() or source.startswith("."))
+
+
 def _place(text: str) -> tuple[str, dict[str, Any], str]:
     """The source that a model string names, where `transformers` finds it, and the precision."""
     named = parse_specification(text)
-    source = named.name.removeprefix(_HUB)
+    source = named.name.removeprefix(HUB)
     name, _, revision = (source, "", "") if Path(source).exists() else source.partition("@")
     dtype = str(named.settings.get("dtype", "float32"))
     if dtype not in DTYPES:

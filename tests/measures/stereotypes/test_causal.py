@@ -118,9 +118,18 @@ def test_random_transforms_follow_their_seed(model: LanguageModel, tests: list[A
 
 
 def test_a_sentence_without_tokens_is_named(model: LanguageModel, make: Maker) -> None:
-    same = make(0, "mother", "gender", "His mother is BLANK", ("cold", "cold", "cold"))
-    with pytest.raises(OffscriptError, match="intrasentence-0-0: the sentence adds no token"):
-        score_with_causal_model(model, [same])
+    empty = make(0, "mother", "gender", "My mother came home", ("She cooked .", " ", "A door"), "intersentence")
+    with pytest.raises(OffscriptError, match="intersentence-0-1: the sentence adds no token"):
+        score_with_causal_model(model, [empty])
+
+
+@pytest.mark.parametrize("sampler", [None, "greedy"])
+def test_words_that_the_model_does_not_know_tie(model: LanguageModel, make: Maker, sampler: str | None) -> None:
+    unknown = make(0, "mother", "gender", "His mother is BLANK", ("zealous", "quaint", "vapid"))
+    transform = None if sampler is None else parse_transform(sampler)
+    judged = judge([unknown], score_with_causal_model(model, [unknown], transform=transform))
+    assert judged.stereotype_ties.all()
+    assert judged.meaningful_ties.tolist() == [2]
 
 
 def test_progress_counts_every_sentence(model: LanguageModel, tests: list[AssociationTest]) -> None:

@@ -75,11 +75,12 @@ def _encoded(vocabulary: Vocabulary, test: AssociationTest, number: int) -> Iter
     context = encode_prose(vocabulary, test.context) if inter else []
     for place, (association, row) in enumerate(zip(test.associations, tokens, strict=True)):
         given = _in_common(context, row) if inter else _in_common(*tokens)
-        if given >= len(row):
+        counted = given if inter else 0
+        if counted == len(row):
             raise OffscriptError(
                 f"{association.id}: the sentence adds no token of its own", next="look at the sentence"
             )
-        yield _Sentence(association.id, 3 * number + place, row, given, given if inter else 0)
+        yield _Sentence(association.id, 3 * number + place, row, given, counted)
 
 
 def _in_common(*rows: Sequence[int]) -> int:
