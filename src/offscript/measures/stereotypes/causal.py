@@ -72,9 +72,9 @@ def _encoded(vocabulary: Vocabulary, test: AssociationTest, number: int) -> Iter
     inter = test.task == "intersentence"
     texts = [f"{test.context} {found.sentence}" if inter else found.sentence for found in test.associations]
     tokens = [encode_prose(vocabulary, text) for text in texts]
-    context = encode_prose(vocabulary, test.context) if inter else []
+    prompt = encode_prose(vocabulary, test.context) if inter else tokens[0][: _in_common(*tokens)]
     for place, (association, row) in enumerate(zip(test.associations, tokens, strict=True)):
-        given = _in_common(context, row) if inter else _in_common(*tokens)
+        given = _in_common(prompt, row)
         counted = given if inter else 0
         if counted == len(row):
             raise OffscriptError(
