@@ -10,6 +10,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from offscript.models.storage import build, load, save
 from offscript.training import read_recipe, train
 from offscript.training.data import TrainingData, open_data
 from offscript.training.recipe import Recipe, find_recipe
@@ -32,9 +33,10 @@ class PlainLanguageModel(nn.Module):
 
 
 def plain_perplexity(recipe: Recipe, data: TrainingData, steps: int) -> float:
-    """Train and validate with a loop that could stand in any tutorial."""
+    """Train and validate, from the weights offscript begins with, by a loop that could stand in any tutorial."""
     torch.manual_seed(recipe.seed)
     model = PlainLanguageModel(data.vocabulary.size, recipe.model["hidden"], recipe.model["dropout"])
+    model.load_state_dict(load(Path(str(recipe.warm_start))).state_dict())
     optimiser = torch.optim.Adam(model.parameters(), lr=recipe.optimiser.learning_rate, fused=True)
     for step in range(steps):
         tokens = torch.from_numpy(data.batch(step).tokens)
@@ -62,8 +64,11 @@ def main() -> None:
     changes = [] if asked.steps is None else [f"stop.steps={asked.steps}"]
     recipe = read_recipe(find_recipe("wikitext-2"), changes)
     with tempfile.TemporaryDirectory() as folder:
-        trained = train(recipe, Path(folder) / "run")
         data = open_data(recipe.data, recipe.seed, device="cpu", folder=Path(folder) / "corpus")
+        settings = {key: value for key, value in recipe.model.items() if key != "kind"}
+        save(build(recipe.model["kind"], settings, data.vocabulary), Path(folder) / "begin")
+        recipe = recipe.model_copy(update={"warm_start": str(Path(folder) / "begin")})
+        trained = train(recipe, Path(folder) / "run")
         plain = plain_perplexity(recipe, data, trained.steps)
     ours = math.exp(trained.validation_nll)
     print(f"offscript, {trained.steps} steps: validation perplexity {ours:.2f}")
