@@ -1,7 +1,7 @@
 """Networks small enough to enumerate, and a run that is killed: what the tests of every algorithm stand on."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,15 @@ LENGTH = 4
 
 class Killed(BaseException):
     """Nobody catches it, like a signal."""
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """Threads that wait for each other cost these networks ten times what they compute where the machine is busy."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 @pytest.fixture

@@ -53,7 +53,8 @@ def _data(kind: str, corpus: Path, oracle_file: Path) -> dict[str, Any]:
 def _kill_at(step: int, recipe: Path, folder: Path) -> tuple[int, int]:
     """Run until a step is told, then kill; answers the step the run began at and the last one it told."""
     command = [sys.executable, "-c", RUN, str(recipe), str(folder), "0.02"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    alone = {**os.environ, "OMP_NUM_THREADS": "1"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=alone) as process:
         assert process.stdout is not None
         began = told = int(process.stdout.readline())
         while told < step:
