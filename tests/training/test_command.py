@@ -1,5 +1,6 @@
 """`offscript train` from end to end, in a process of its own."""
 
+import contextlib
 import json
 import os
 import pty
@@ -33,23 +34,32 @@ def _environment(folder: Path) -> dict[str, str]:
     return {**os.environ, "CORPUS": str(folder), "COLUMNS": "160"}
 
 
+def _everything_from(terminal: int) -> str:
+    """Read a terminal until nobody writes to it any more; left unread, it would fill up and stop the writer."""
+    shown = b""
+    with contextlib.suppress(OSError):
+        while read := os.read(terminal, 1 << 16):
+            shown += read
+    os.close(terminal)
+    return shown.decode()
+
+
 def test_a_recipe_becomes_a_model(recipe_file: Path) -> None:
     folder = recipe_file.parent
     terminal, theirs = pty.openpty()
-    done = subprocess.run(
+    with subprocess.Popen(
         [*COMMAND, "train", str(recipe_file), "model.hidden=6", "stop.epochs=3", "--json"],
         cwd=folder,
         env=_environment(folder),
         stdout=subprocess.PIPE,
         stderr=theirs,
         text=True,
-        check=False,
-    )
-    os.close(theirs)
-    shown = os.read(terminal, 1 << 16).decode()
-    os.close(terminal)
-    assert done.returncode == 0, shown
-    found = json.loads(done.stdout)
+    ) as process:
+        os.close(theirs)
+        shown = _everything_from(terminal)
+        output, _ = process.communicate()
+    assert process.returncode == 0, shown
+    found = json.loads(output)
     assert found["model"] == "runs/cats/model"
     assert found["steps"] == 12
     assert "tokens/s" in shown
