@@ -8,68 +8,100 @@ quartered. (The jackknife's own estimate of it would cover 0.71 to 0.95 on the t
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import stdtrit
 
 from offscript.measures._ratios import with_average
 from offscript.measures._resampling import FloatArray
-from offscript.measures.intervals import Curve, Estimate, Interval, Profile
+from offscript.measures.intervals import Curve, Estimate, Interval, Profile, ratio
 
-METHOD, STRETCHED = "jackknife", "jackknife, stretched by its bias"
+METHOD, ALLOWED, CORRECTED = "jackknife", "jackknife, bias allowed for", "jackknife, bias taken off"
+SLOWEST, FASTEST = math.sqrt(2), 2.0
+"""By what a bias grows from a sample to its half: one of n^-½ (noise outweighs the distance) and one of n^-1."""
+
+
+class Unbiased(NamedTuple):
+    """A figure [lengths] without its bias, and between which bounds that lies at the slowest and the fastest pace."""
+
+    value: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+
+    @classmethod
+    def known(cls, values: FloatArray) -> "Unbiased":
+        """A figure whose bias is no matter."""
+        return cls(values, values, values)
+
+    @classmethod
+    def extrapolated(cls, whole: FloatArray, halves: FloatArray, quarters: FloatArray) -> "Unbiased":
+        """From the figure [lengths] of the sample, and of its halves and quarters on average.
+
+        The pace is one for all lengths.
+        """
+        growth, before = float((halves - whole).mean()), float((quarters - halves).mean())
+        pace = min(max(before / growth, SLOWEST), FASTEST) if growth > 0 else FASTEST
+        gain = np.maximum(halves - whole, 0.0)
+        lower, value, upper = (np.maximum(whole - gain / (step - 1), 0.0) for step in (SLOWEST, pace, FASTEST))
+        return cls(value, lower, upper)
+
+    def over(self, other: "Unbiased") -> "Unbiased":
+        """The ratio of two figures."""
+        return Unbiased(ratio(self.value, other.value), ratio(self.lower, other.upper), ratio(self.upper, other.lower))
+
+
+def leave_out_errors(values: FloatArray, left_out: Sequence[FloatArray], *, logarithmic: bool = False) -> FloatArray:
+    """Standard errors [lengths + 1], the average's last, of `values` [lengths]; infinite where they are unknown.
+
+    `left_out` has one table [groups, lengths] for each independent sample: the figure without each group in turn.
+    `logarithmic` goes by the logarithm, as suits a ratio.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        centre = with_average(values[None])[0]
+        variances = [_variance(np.log(with_average(t)) if logarithmic else with_average(t)) for t in left_out]
+        errors = np.sqrt(sum(variances, np.zeros_like(centre))) * (centre if logarithmic else 1.0)
+        return np.where(np.isfinite(centre) & np.isfinite(errors), errors, math.inf)
 
 
 def leave_out_profile(
     values: FloatArray,
-    left_out: Sequence[FloatArray],
+    errors: FloatArray,
+    groups: int,
     *,
     level: float,
     highest: float = math.inf,
     logarithmic: bool = False,
+    unbiased: Unbiased | None = None,
 ) -> Profile:
-    """A profile from a non-negative statistic's `values` [lengths] and what it is without each group in turn.
+    """A non-negative figure's profile from its `values` [lengths] and `errors` [lengths + 1], or without its bias.
 
-    `left_out` has one table [groups, lengths] for each independent sample. A distance between averages is too large by
-    what sampling adds; where the jackknife finds this bias larger than a standard error, the interval is stretched to
-    where the unbiased value would lie. `logarithmic` makes it symmetric for the logarithm, as suits a ratio. Where the
-    value or a group's share in it is infinite or undefined, the sample does not bound it: from 0 to `highest`.
+    Where the error is infinite the sample does not bound the figure: from 0 to `highest`.
     """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        centre = _scaled(values[None], logarithmic)[0]  # [lengths + 1]
-        replicates = [_scaled(table, logarithmic) for table in left_out]
-        errors, bias = _moments(centre, replicates)
-        known = np.isfinite(centre) & np.isfinite(errors)
-        reach = float(stdtrit(min(map(len, replicates)) - 1, (1 + level) / 2)) * errors
-        shift = np.where(np.abs(bias) > errors, -bias, 0.0)
-        ends = centre + np.minimum(shift, 0.0) - reach, centre + np.maximum(shift, 0.0) + reach
-    found = with_average(values[None])[0]
-    if logarithmic:
-        with np.errstate(over="ignore"):
-            ends, errors = (np.exp(ends[0]), np.exp(ends[1])), found * errors
+    found = with_average((values if unbiased is None else unbiased.value)[None])[0]
+    lowest, uppermost = (found, found) if unbiased is None else _averaged(unbiased)
+    method = METHOD if unbiased is None else ALLOWED if np.array_equal(unbiased.value, values) else CORRECTED
+    known = np.isfinite(errors)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        reach = float(stdtrit(groups - 1, (1 + level) / 2)) * errors
+        if logarithmic and method != CORRECTED:
+            factor = np.exp(reach / found)
+            ends = lowest / factor, uppermost * factor
+        else:
+            ends = lowest - reach, uppermost + reach
     lower = np.where(known, np.clip(ends[0], 0.0, highest), 0.0)
     upper = np.where(known, np.clip(ends[1], 0.0, highest), highest)
-    method = STRETCHED if (shift[known] != 0).any() else METHOD
-    return _profile(found, np.where(known, errors, math.inf), lower, upper, level, method)
-
-
-def _scaled(table: FloatArray, logarithmic: bool) -> FloatArray:
-    averaged = with_average(table)
-    return np.log(averaged) if logarithmic else averaged
-
-
-def _moments(centre: FloatArray, replicates: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
-    """Standard error and bias; independent samples add up."""
-    variance, bias = np.zeros_like(centre), np.zeros_like(centre)
-    for table in replicates:
-        groups, mean = len(table), table.mean(axis=0)
-        variance += (groups - 1) / groups * ((table - mean) ** 2).sum(axis=0)
-        bias += (groups - 1) * (mean - centre)
-    return np.sqrt(variance), bias
-
-
-def _profile(
-    values: FloatArray, errors: FloatArray, lower: FloatArray, upper: FloatArray, level: float, method: str
-) -> Profile:
     interval = Interval(float(lower[-1]), float(upper[-1]), level, method)
-    curve = Curve.of(values[:-1], (lower[:-1], upper[:-1]), level, method)
-    return Profile(Estimate(float(values[-1]), float(errors[-1]), interval), curve)
+    curve = Curve.of(found[:-1], (lower[:-1], upper[:-1]), level, method)
+    return Profile(Estimate(float(found[-1]), float(errors[-1]), interval), curve)
+
+
+def _averaged(unbiased: Unbiased) -> tuple[FloatArray, FloatArray]:
+    return with_average(unbiased.lower[None])[0], with_average(unbiased.upper[None])[0]
+
+
+def _variance(table: FloatArray) -> FloatArray:
+    """The jackknife's variance of a figure from what it is without each group: [groups, lengths] to [lengths]."""
+    groups = len(table)
+    spread: FloatArray = (groups - 1) / groups * ((table - table.mean(axis=0)) ** 2).sum(axis=0)
+    return spread

@@ -5,16 +5,16 @@ there are only sentences, of the tokens that stand there. Averages are kept for 
 not grow with their number and the jackknife can leave one group out at a time.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from offscript.measures._figures import Figure
-from offscript.measures._leave_out import leave_out_profile
+from offscript.measures._leave_out import Unbiased, leave_out_errors, leave_out_profile
 from offscript.measures._resampling import FloatArray
 from offscript.measures.conditional import INDICATOR
 from offscript.measures.distances import DISTANCES, distances
@@ -49,13 +49,6 @@ class Averages:
         places = (self._group.unsqueeze(1) * lengths + torch.arange(lengths)) * size + tokens
         self.sums.view(-1).scatter_add_(0, places.flatten(), torch.ones_like(places.flatten(), dtype=self.sums.dtype))
 
-    def at(self, place: int) -> tuple[Tensor, Tensor]:
-        """The marginal at one length [V], and what it is without each group in turn [groups, V]."""
-        sums = self.sums[:, place].double()
-        total, sequences = sums.sum(dim=0), self.sizes.sum()
-        without = (total - sums).clamp_min_(0.0) / (sequences - self.sizes).unsqueeze(1)
-        return total / sequences, without
-
     def weighted(self, weights: Tensor, place: int) -> Tensor:
         """The marginal at one length for each row of group weights [rows, groups]: [rows, V]."""
         return (weights @ self.sums[:, place].double()) / (weights @ self.sizes).unsqueeze(1)
@@ -87,27 +80,73 @@ def marginal_figures(
     level: float = 0.95,
     resamples: int = RESAMPLES,
 ) -> dict[str, Figure]:
-    """`mgd_model.d`, `mgd_data.d` and their ratio `eb_m.d` for every distance d."""
+    """`mgd_model.d`, `mgd_data.d` and their ratio `eb_m.d` for every distance d.
+
+    A distance between averages over n sequences is too large, by what sampling adds. Where that is more than half a
+    standard error the interval allows for it, and where it is more than three it is taken off.
+    """
     figures: dict[str, Figure] = {}
-    smooth = [name for name in names if name != INDICATOR]
-    tables = _replicated(marginals, smooth)
-    for name, (on_model, on_data) in tables.items():
-        bias, highest = ratio(on_model, on_data), DISTANCES[name].range[1]
-        figures[f"eb_m.{name}"] = _jackknifed(bias, marginals, level, logarithmic=True)
-        figures[f"mgd_model.{name}"] = _jackknifed(on_model, marginals, level, highest=highest)
-        figures[f"mgd_data.{name}"] = _jackknifed(on_data, marginals, level, highest=highest)
+    subsets = _Subsets.of(marginals)
+    for name, tables in _replicated(marginals, subsets, [name for name in names if name != INDICATOR]).items():
+        figures |= _figures_of(name, *tables, subsets, level)
     if INDICATOR in names:
         figures |= _indicator_figures(marginals, seed=seed, level=level, resamples=resamples)
     return figures
 
 
-def _replicated(marginals: Marginals, names: Sequence[str]) -> dict[str, tuple[FloatArray, FloatArray]]:
-    """MGD on model and on data histories: [1 + groups, lengths], of all sequences and without each group in turn."""
+@dataclass(frozen=True)
+class _Subsets:
+    """Sets of groups, one a row: all of them, all but one, the halves, the quarters.
+
+    Paired sequences leave together; else the groups of the data leave first, then those of the model.
+    """
+
+    model: Tensor  # [rows, groups of the model's sequences], 1 for those in the set
+    data: Tensor  # [rows, groups of the data's sequences]
+    left_out: tuple[slice, ...]  # rows, one slice for each independent sample
+    halves: slice
+    quarters: slice
+
+    @classmethod
+    def of(cls, marginals: Marginals) -> "_Subsets":
+        model, data = len(marginals.model_on_model.sizes), len(marginals.data_on_data.sizes)
+        if marginals.paired:
+            rows = [(_all_but_one(model), _all_but_one(data))]
+        else:
+            rows = [(torch.ones(data, model), _all_but_one(data)), (_all_but_one(model), torch.ones(model, data))]
+        parts = [(_parts(model, count), _parts(data, count)) for count in (2, 4)]
+        everything = [(torch.ones(1, model), torch.ones(1, data)), *rows, *parts]
+        ends = np.cumsum([len(side) for side, _ in everything]).tolist()
+        slices = [slice(*pair) for pair in pairwise(ends)]
+        of_model, of_data = (torch.cat(sides).double() for sides in zip(*everything, strict=True))
+        return cls(of_model, of_data, tuple(slices[:-2]), slices[-2], slices[-1])
+
+    @property
+    def groups(self) -> int:
+        """How many groups the smaller sample has."""
+        return min(self.model.shape[1], self.data.shape[1])
+
+
+def _all_but_one(groups: int) -> Tensor:
+    return 1.0 - torch.eye(groups)
+
+
+def _parts(groups: int, count: int) -> Tensor:
+    """Disjoint sets of neighbouring groups, [count, groups]; none where some would be empty."""
+    if groups < count:
+        return torch.empty(0, groups)
+    return torch.nn.functional.one_hot(torch.arange(groups) * count // groups, count).t().float()
+
+
+def _replicated(
+    marginals: Marginals, subsets: _Subsets, names: Sequence[str]
+) -> dict[str, tuple[FloatArray, FloatArray]]:
+    """MGD on model and on data histories for each of the subsets: [rows, lengths]."""
     found: dict[str, list[tuple[Tensor, Tensor]]] = {name: [] for name in names}
     for place in range(marginals.lengths):
-        model_on_model, model_on_data, data_on_data = (stack.log() for stack in _stacks(marginals, place))
-        on_model = distances(model_on_model, data_on_data, names)
-        on_data = distances(model_on_data, data_on_data, names)
+        truth = marginals.data_on_data.weighted(subsets.data, place).log()
+        on_model = distances(marginals.model_on_model.weighted(subsets.model, place).log(), truth, names)
+        on_data = distances(marginals.model_on_data.weighted(subsets.data, place).log(), truth, names)
         for name, columns in found.items():
             columns.append((on_model[name], on_data[name]))
     return {name: _tables(columns) for name, columns in found.items()}
@@ -118,30 +157,44 @@ def _tables(columns: Sequence[tuple[Tensor, Tensor]]) -> tuple[FloatArray, Float
     return on_model, on_data
 
 
-def _stacks(marginals: Marginals, place: int) -> tuple[Tensor, Tensor, Tensor]:
-    """P_M|M, P_M|D and P_D|D at one length, as they are and without each group: [1 + groups, V] each.
+def _figures_of(
+    name: str, on_model: FloatArray, on_data: FloatArray, subsets: _Subsets, level: float
+) -> dict[str, Figure]:
+    """The three figures of one distance from its values [rows, lengths] for each of the subsets."""
+    figures, known = {}, []
+    for source, table in (("model", on_model), ("data", on_data)):
+        errors = leave_out_errors(table[0], [table[rows] for rows in subsets.left_out])
+        unbiased = _unbiased(table, errors, subsets)
+        profile = leave_out_profile(
+            table[0], errors, subsets.groups, level=level, highest=DISTANCES[name].range[1], unbiased=unbiased
+        )
+        figures[f"mgd_{source}.{name}"] = Figure.of(profile)
+        known.append(unbiased)
+    bias = ratio(on_model, on_data)
+    errors = leave_out_errors(bias[0], [bias[rows] for rows in subsets.left_out], logarithmic=True)
+    both = [
+        Unbiased.known(table[0]) if unbiased is None else unbiased
+        for table, unbiased in zip((on_model, on_data), known, strict=True)
+    ]
+    unbiased = None if known == [None, None] else both[0].over(both[1])
+    profile = leave_out_profile(bias[0], errors, subsets.groups, level=level, logarithmic=True, unbiased=unbiased)
+    return {f"eb_m.{name}": Figure.of(profile), **figures}
 
-    Paired sequences leave together; else the groups of the data leave first, then those of the model.
+
+def _unbiased(table: FloatArray, errors: FloatArray, subsets: _Subsets) -> Unbiased | None:
+    """The figure without its bias, where that matters even if it falls at the fastest pace.
+
+    It is taken off if it is more than three standard errors of the average over lengths, and given room if it is more
+    than half of one: to take a small one off would add more doubt than it removes.
     """
-    (mm, mm_without), (md, md_without), (dd, dd_without) = (
-        average.at(place) for average in (marginals.model_on_model, marginals.model_on_data, marginals.data_on_data)
-    )
-    if marginals.paired:
-        return torch.cat([mm[None], mm_without]), torch.cat([md[None], md_without]), torch.cat([dd[None], dd_without])
-    model_groups, data_groups = len(mm_without), len(dd_without)
-    return (
-        torch.cat([mm.expand(1 + data_groups, -1), mm_without]),
-        torch.cat([md[None], md_without, md.expand(model_groups, -1)]),
-        torch.cat([dd[None], dd_without, dd.expand(model_groups, -1)]),
-    )
-
-
-def _jackknifed(
-    table: FloatArray, marginals: Marginals, level: float, *, highest: float = math.inf, logarithmic: bool = False
-) -> Figure:
-    """From [1 + groups, lengths]: the first row is the figure, the others leave a group out."""
-    samples = [table[1:]] if marginals.paired else np.split(table[1:], [len(marginals.data_on_data.sizes)])
-    return Figure.of(leave_out_profile(table[0], samples, level=level, highest=highest, logarithmic=logarithmic))
+    whole, halves, quarters = table[0], table[subsets.halves], table[subsets.quarters]
+    if not len(quarters) or not np.isfinite(table).all():
+        return None
+    found = Unbiased.extrapolated(whole, halves.mean(axis=0), quarters.mean(axis=0))
+    least = (whole - found.upper).mean()
+    if least > 3 * errors[-1]:
+        return found
+    return Unbiased(whole, found.lower, whole) if 2 * least > errors[-1] else None
 
 
 def _indicator_figures(marginals: Marginals, *, seed: Seed, level: float, resamples: int) -> dict[str, Figure]:
