@@ -21,19 +21,7 @@ MODELS = [
     {"kind": "lstm", "hidden": 12, "embedding": 8},
     {"kind": "transformer", "width": 8, "layers": 1, "heads": 2, "context": 16},
 ]
-RUN = """
-import json, sys
-from pathlib import Path
-from offscript.training import recipe_from, train
-
-class Telling:
-    def begin(self, step, total): print(f"begin {step} of {total}", flush=True)
-    def step(self, step, loss, tokens_per_second): pass
-    def validated(self, step, nll, best): pass
-    def end(self): pass
-
-train(recipe_from(json.loads(Path(sys.argv[1]).read_text())), Path(sys.argv[2]), watcher=Telling(), log_every=1)
-"""
+COMMAND = "from offscript.cli import main; main()"
 
 
 def _fleet(rank: int, processes: int) -> Fleet:
@@ -65,11 +53,11 @@ def test_one_process_changes_nothing() -> None:
 
 
 def _launched(tmp_path: Path, recipe: Path, folder: Path) -> subprocess.CompletedProcess[str]:
-    (tmp_path / "run.py").write_text(RUN)
+    (tmp_path / "offscript_train.py").write_text(COMMAND)
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     return subprocess.run(
-        [*command, str(tmp_path / "run.py"), str(recipe), str(folder)],
+        [*command, str(tmp_path / "offscript_train.py"), "train", str(recipe), "--out", str(folder), "--json"],
         capture_output=True,
         text=True,
         env=environment,
@@ -89,12 +77,12 @@ def test_two_processes_train_what_one_trains(model: dict[str, Any], tmp_path: Pa
     data = {"train": f"{tmp_path}/corpus.txt", "validation": f"{tmp_path}/corpus.txt", "batches": {"size": 2}}
     content = {"model": model, "data": data, "optimiser": {"learning_rate": 0.01}, "stop": {"epochs": 5}}
     (tmp_path / "recipe.json").write_text(json.dumps(content))
-    one = train(recipe_from(content), tmp_path / "one", log_every=1)
+    one = train(recipe_from(content), tmp_path / "one")
     done = _launched(tmp_path, tmp_path / "recipe.json", tmp_path / "two")
     if "address" in done.stderr.lower() and done.returncode:
         pytest.skip("two processes cannot reach each other here")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == ["begin 0 of 20"]
+    assert json.loads(done.stdout)["validation_nll"] == pytest.approx(one.validation_nll, rel=1e-3)
     alone = load_file(one.folder / "weights.safetensors")
     for name, weight in load_file(tmp_path / "two" / "model" / "weights.safetensors").items():
         torch.testing.assert_close(weight, alone[name], atol=1e-4, rtol=1e-3)

@@ -26,6 +26,7 @@ def train(
     """Train a model by a recipe. A run that was killed goes on where it stood: give the same command again."""
     import json
     import math
+    import os
 
     from offscript.cli._progress import TrainingBar
     from offscript.training import next_sentence, read_recipe
@@ -37,6 +38,8 @@ def train(
     run = next_sentence.train_next_sentence if read.algorithm == next_sentence.NAME else train_model
     bar = TrainingBar(read.name, quiet=quiet)
     trained = run(read, folder, device=device, watcher=bar, checkpoint_seconds=checkpoint_seconds, half=half)
+    if int(os.environ.get("RANK", "0")):  # of several processes the first one speaks
+        return
     if isinstance(trained, next_sentence.TrainedHead):
         _show_head(trained, as_json=as_json)
         return
