@@ -15,7 +15,7 @@ from offscript.models import HubLanguageModel, load_model
 from offscript.models import language_model as contract
 from offscript.sampling import generate
 
-ROWS, TIME, SIZE, START = 3, 9, 32, 0
+ROWS, TIME, SIZE, START, CONTEXT = 3, 9, 32, 0, 24
 
 
 @pytest.fixture(scope="module", params=["gpt2", "llama"])
@@ -101,6 +101,15 @@ def test_nothing_read_yet_can_be_selected(model: HubLanguageModel) -> None:
 def test_it_draws_like_every_model(model: HubLanguageModel) -> None:
     whole, parts = (generate(model, 40, 8, seed=2, batch_size=size) for size in (40, 9))
     assert torch.equal(whole.tokens, parts.tokens)
+
+
+def test_more_tokens_than_the_context_are_refused(model: HubLanguageModel) -> None:
+    assert generate(model, 2, CONTEXT, seed=1, stop_at_end=False).tokens.shape == (2, CONTEXT)
+    message = f"{CONTEXT + 1} tokens are more than the model's context of {CONTEXT}"
+    with pytest.raises(OffscriptError, match=message):
+        generate(model, 2, CONTEXT + 1, seed=1, stop_at_end=False)
+    with pytest.raises(OffscriptError, match=message):
+        list(model.score(torch.zeros(1, CONTEXT + 1, dtype=torch.long)))
 
 
 def test_a_saved_folder_is_a_model_string(hub_folder: Path, causal_network: Callable[[str], Any]) -> None:

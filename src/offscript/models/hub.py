@@ -102,9 +102,17 @@ class HubLanguageModel(LanguageModel):
             yield Scored(chunk, log_probs)
 
     def _run(self, inputs: Tensor, cache: Any, *, keep: int) -> tuple[Tensor, Any]:
+        self._require_room(inputs.shape[1] + (0 if cache is None else cache.get_seq_length()))
         kept = {"logits_to_keep": keep} if self._keeps_logits else {}
         answer = self.network(inputs.to(self.device), past_key_values=cache, use_cache=True, **kept)
         return answer.logits[:, -keep:], answer.past_key_values
+
+    def _require_room(self, tokens: int) -> None:
+        context = getattr(self.network.config, "max_position_embeddings", None)
+        if context is not None and 0 < context < tokens:
+            raise OffscriptError(
+                f"{tokens} tokens are more than the model's context of {context}", next="ask for shorter sequences"
+            )
 
 
 def _opened(source: str, place: dict[str, Any], dtype: torch.dtype) -> tuple[Any, Any]:
