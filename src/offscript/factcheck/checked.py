@@ -1,0 +1,68 @@
+"""What checking a claim brings to light: a verdict, and the documents and sentences that it rests on."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from enum import Enum
+from typing import Any
+
+from offscript.factcheck.documents.document import Document
+from offscript.factcheck.sources.source import Kind
+from offscript.factcheck.stance.stance import Stance
+
+
+class Verdict(str, Enum):
+    """FEVER's three answers."""
+
+    supported = "SUPPORTED"
+    refuted = "REFUTED"
+    unknown = "NOT ENOUGH INFO"
+
+
+@dataclass(frozen=True)
+class CheckedSentence:
+    """A sentence by its number in its document, with its place in the document's text."""
+
+    number: int
+    start: int
+    end: int
+    text: str
+    stance: Stance
+
+
+@dataclass(frozen=True)
+class CheckedDocument:
+    """A document with its stance as a whole, sentence by sentence, and the scores of its language (eq. 2.2)."""
+
+    document: Document
+    kind: Kind
+    score: float
+    stance: Stance
+    sentences: tuple[CheckedSentence, ...]
+    language: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A telling sentence of the document with that number in the check."""
+
+    document: int
+    sentence: int
+
+
+@dataclass(frozen=True)
+class Check:
+    """A claim's whole way; `probabilities` are of the verdicts, calibrated, and `confidence` is that of `verdict`."""
+
+    claim: str
+    query: tuple[str, ...]
+    verdict: Verdict
+    confidence: float
+    probabilities: Mapping[Verdict, float]
+    documents: tuple[CheckedDocument, ...]
+    evidence: tuple[Evidence, ...]
+    by_kind: Mapping[Kind, Stance]
+    seconds: float
+
+    def to_json(self) -> dict[str, Any]:
+        """As the API and `--json` give it."""
+        return asdict(self)

@@ -1,0 +1,1 @@
+"""Where documents come from: providers that find them, and how factual their publishers are."""
