@@ -13,7 +13,7 @@ from torch import Tensor
 
 from offscript.corpora.batching import Batch, Batches, BucketedBatches, FixedBatches, PackedBatches
 from offscript.corpora.encoded import EncodedCorpus, encode_corpus
-from offscript.corpora.filters import drop_rare_words, drop_repeats, exclude, keep_lengths
+from offscript.corpora.filters import cut_into_pieces, drop_rare_words, drop_repeats, exclude, keep_lengths
 from offscript.corpora.permutation import Permutation, derived_seed
 from offscript.corpora.prose import separate_punctuation, split_sentences
 from offscript.corpora.readers import read_sentences
@@ -179,6 +179,8 @@ def _filtered(sources: list[Source], filters: Filters) -> Sentences:
 
 def _read(source: Source) -> Iterator[str]:
     texts = read_sentences(source.path, format=source.format, field=source.field)
+    if source.pieces is not None:
+        texts = cut_into_pieces(texts, source.pieces)
     for text in texts if source.half is None else HALVES.select(texts, source.half):
         for sentence in split_sentences(text) if source.split_sentences else [text]:
             yield separate_punctuation(sentence) if source.separate_punctuation else sentence

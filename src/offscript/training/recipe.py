@@ -27,11 +27,12 @@ class _Part(BaseModel):
 
 
 class Source(_Part):
-    """Where sentences come from, and whether running text must be cut into sentences and words first."""
+    """Where sentences come from, and whether running text must be cut into pieces, sentences and words first."""
 
     path: str
     format: Format = "auto"
     field: str = "text"
+    pieces: int | None = Field(None, ge=1, description="characters of a piece, for text without lines such as text8")
     half: Literal["first", "second"] | None = Field(None, description="one half of the sentences, by hash")
     split_sentences: bool = False
     separate_punctuation: bool = False
