@@ -132,6 +132,24 @@ def test_words_that_the_model_does_not_know_tie(model: LanguageModel, make: Make
     assert judged.meaningful_ties.tolist() == [2]
 
 
+@pytest.mark.parametrize("batch_size", [1, 2, 64])
+def test_two_that_the_model_cannot_tell_apart_tie(model: LanguageModel, make: Maker, batch_size: int) -> None:
+    pair = make(0, "mother", "gender", "His mother is BLANK to me", ("zealous", "quaint", "caring"))
+    judged = judge([pair], score_with_causal_model(model, [pair], batch_size=batch_size))
+    assert judged.stereotype_ties.all()
+    assert judged.meaningful_ties.tolist() == [0]
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (2, 1, 0)])
+def test_a_sentence_that_the_others_go_on_from(model: LanguageModel, make: Maker, order: tuple[int, ...]) -> None:
+    words = ["caring", "caring to", "caring to me"]
+    nested = make(0, "mother", "gender", "His mother is BLANK", tuple(words[place] for place in order))
+    scores = score_with_causal_model(model, [nested], batch_size=2)
+    for association in nested.associations:
+        expected = np.mean(token_log_probs(model, association.sentence))
+        assert scores[association.id] == pytest.approx(expected, abs=1e-5)
+
+
 def test_progress_counts_every_sentence(model: LanguageModel, tests: list[AssociationTest]) -> None:
     seen: list[int] = []
     score_with_causal_model(model, tests, batch_size=4, progress=seen.append)
