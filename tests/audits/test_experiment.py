@@ -1,13 +1,15 @@
 """The papers' tables as data: every one reads at every scale, and statements are judged by intervals."""
 
+import dataclasses
 from pathlib import Path
 
 import pytest
 
+from offscript.audits.cells import require_known
 from offscript.audits.experiment import Bound, Experiment, Ordering, change, experiments, read_experiment, scales_of
-from offscript.audits.measures import MEASURES
 from offscript.audits.reproduce import reproduce, store_reproduction
 from offscript.audits.store import read_results
+from offscript.audits.systems import SYSTEMS
 from offscript.errors import OffscriptError
 from offscript.measures.intervals import Interval
 from offscript.measures.measurement import Measurement
@@ -33,13 +35,11 @@ def figure(value: float, reach: float, name: str = "eb_c.js") -> Measurement:
 @pytest.mark.parametrize(("name", "scale"), EVERY)
 def test_every_experiment_reads_and_its_recipes_check(name: str, scale: str) -> None:
     experiment = read_experiment(name, scale)
-    assert {call.question for call in experiment.measures} <= set(MEASURES)
     for variant in experiment.variants:
-        if variant.model is None:
-            content = {**experiment.training}
-            for key, value in variant.changes.items():
-                change(content, key, value)
-            recipe_from(content)
+        for cell in experiment.cells_of(variant, 0, seed=1):
+            require_known(cell.call.question)
+            for content in cell.trainings:
+                recipe_from(content)
     variants = {variant.name for variant in experiment.variants} | set(experiment.correlations)
     for expected in experiment.expected:
         named = set(expected.along) if isinstance(expected, Ordering) else {expected.figure.split("/")[0]}
@@ -121,6 +121,39 @@ def test_a_reproduction_trains_measures_judges_and_runs_nothing_twice(
     assert found.figures["student/regret.q_per_token"].value > 0.0
     paths = store_reproduction(found, tmp_path / "stored", "quick")
     assert {entry.name for entry in read_results(paths[1])} >= {"q_per_token", "nll_oracle"}
-    monkeypatch.setattr("offscript.audits.reproduce.MEASURES", {"regret": None})
+    monkeypatch.setattr("offscript.audits.cells.MEASURES", {"regret": None})
     again = reproduce(experiment, tmp_path / "out")
     assert again.figures == found.figures
+
+
+def test_a_system_without_a_model_is_told_by_its_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def measure(*, seed: int, ranker: str, documents: str) -> list[Measurement]:
+        return [
+            dataclasses.replace(figure(len(ranker), 0.5, "recall@1"), question="retrieval", recipe={"in": documents})
+        ]
+
+    monkeypatch.setitem(SYSTEMS, "retrieval", measure)
+    experiment = Experiment(
+        name="tests/retrieval",
+        paper="none",
+        title="Two rankers",
+        seeds=3,
+        variants=[{"name": "short", "settings": {"ranker": "a"}}, {"name": "long", "settings": {"ranker": "abc"}}],
+        measures=[{"question": "retrieval", "settings": {"documents": "$NOWHERE/documents"}}],
+        expected=[
+            {"figure": "retrieval.recall@1", "order": "rises", "along": {"short": 1, "long": 3}, "source": "here"}
+        ],
+    )
+    monkeypatch.setenv("NOWHERE", "/data")
+    found = reproduce(experiment, tmp_path)
+    assert [each.verdict for each in found.comparisons] == ["agrees"]
+    assert found.figures["long/retrieval.recall@1"].recipe == {"in": "/data/documents"}
+    assert not (tmp_path / "models").exists()
+
+
+def test_a_model_measure_without_a_model_is_refused(tmp_path: Path) -> None:
+    experiment = Experiment(
+        name="tests/none", paper="none", title="-", variants=[{"name": "nobody"}], measures=[{"question": "regret"}]
+    )
+    with pytest.raises(OffscriptError, match="nobody has no model"):
+        reproduce(experiment, tmp_path)

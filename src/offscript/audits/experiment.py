@@ -1,5 +1,6 @@
 """The papers' tables and figures as data: which models, which measures, and what the paper found."""
 
+import copy
 import math
 from collections.abc import Mapping
 from itertools import pairwise
@@ -11,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from offscript._specification import nearest
 from offscript._validation import first_fault
+from offscript.audits.cells import Cell, MeasureCall
 from offscript.audits.runs import difference
 from offscript.errors import OffscriptError
 from offscript.measures.measurement import Measurement
@@ -76,20 +78,16 @@ class Ordering(_Part):
 
 
 class Variant(_Part):
-    """A model of the comparison: one that exists, or the experiment's training recipe with changes."""
+    """What is compared: a model that exists, or the experiment's training recipe with changes.
+
+    Where the experiment trains nothing, it is a system that its settings describe.
+    """
 
     name: str = Field(pattern=r"^[^/]+$")
     model: str | None = None
     begins_with: str | None = Field(None, description="an earlier variant, whose trained weights this one starts from")
     changes: dict[str, Any] = {}
     settings: dict[str, Any] = Field({}, description="changes to the measures' settings")
-
-
-class MeasureCall(_Part):
-    """A question and the settings it is asked with."""
-
-    question: str
-    settings: dict[str, Any] = {}
 
 
 class Experiment(_Part):
@@ -117,6 +115,39 @@ class Experiment(_Part):
             if unknown := set(members) - set(names):
                 raise ValueError(f"the correlations of {group} name {sorted(unknown)[0]!r}, which is no variant")
         return self
+
+    def runs_of(self, variant: Variant) -> int:
+        """Only what is trained differs from run to run."""
+        return self.seeds if variant.model is None and self.training else 1
+
+    def cells_of(self, variant: Variant, run: int, seed: int) -> list[Cell]:
+        """The cells of one run, one a measure; run i is trained and measured with seeds that are i higher."""
+        return [
+            Cell(
+                name=variant.name,
+                model=variant.model,
+                trainings=() if variant.model is not None else self._trainings(variant, run),
+                oracle=self.oracle,
+                call=MeasureCall(question=call.question, settings={**call.settings, **variant.settings}),
+                seed=seed + run,
+            )
+            for call in self.measures
+        ]
+
+    def _trainings(self, variant: Variant, run: int) -> tuple[dict[str, Any], ...]:
+        """The variant's recipe, after those of the variants whose weights it begins with."""
+        if not self.training:
+            return ()
+        content = copy.deepcopy(self.training)
+        for key, value in variant.changes.items():
+            change(content, key, value)
+        content["seed"] = content.get("seed", 1) + run
+        if variant.begins_with is None:
+            return (content,)
+        [earlier] = [each for each in self.variants if each.name == variant.begins_with]
+        if earlier.model is not None:
+            return ({**content, "warm_start": earlier.model},)
+        return (*self._trainings(earlier, run), content)
 
 
 def experiments() -> dict[str, Path]:
