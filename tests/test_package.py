@@ -30,8 +30,8 @@ PUBLIC = {
     "offscript.factcheck": "",
     "offscript.measures": "",
     "offscript.models": """
-        HubLanguageModel LSTMLanguageModel LSTMSettings LanguageModel Scored State Tabular TransformerLanguageModel
-        TransformerSettings load_model save shipped_models
+        Approximated Generator HubLanguageModel LSTMLanguageModel LSTMSettings LanguageModel Scored State Tabular
+        TokenSource TransformerLanguageModel TransformerSettings approximate draws_needed load_model save shipped_models
     """,
     "offscript.report": "",
     "offscript.sampling": "Draws Generated draw generate generate_each texts",

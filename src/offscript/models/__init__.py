@@ -1,5 +1,7 @@
 """Whatever predicts the next token, behind one contract. Nothing here draws, trains or measures."""
 
+from offscript.models.approximated import Approximated, approximate, draws_needed
+from offscript.models.generator import Generator, TokenSource
 from offscript.models.hub import HubLanguageModel
 from offscript.models.language_model import LanguageModel, Scored, State
 from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
@@ -9,6 +11,8 @@ from offscript.models.tabular import Tabular
 from offscript.models.transformer import TransformerLanguageModel, TransformerSettings
 
 __all__ = [
+    "Approximated",
+    "Generator",
     "HubLanguageModel",
     "LSTMLanguageModel",
     "LSTMSettings",
@@ -16,8 +20,11 @@ __all__ = [
     "Scored",
     "State",
     "Tabular",
+    "TokenSource",
     "TransformerLanguageModel",
     "TransformerSettings",
+    "approximate",
+    "draws_needed",
     "load_model",
     "save",
     "shipped_models",

@@ -45,6 +45,15 @@ class LanguageModel(ABC):
     name: str = "unnamed"
 
     @property
+    def noise(self) -> int:
+        """How many normal numbers a drawn sequence begins with; none where draws from distributions are all chance."""
+        return 0
+
+    def given(self, noise: Tensor) -> "LanguageModel":
+        """The model of sequences that begin with noise [rows, noise]."""
+        return self
+
+    @property
     @abstractmethod
     def device(self) -> torch.device:
         """Where tokens are read and distributions are answered."""
@@ -89,6 +98,16 @@ class LanguageModel(ABC):
             chosen = tokens[:, scored.positions.start : scored.positions.stop].to(scored.log_probs.device)
             columns.append(scored.log_probs.gather(-1, chosen.unsqueeze(-1)).squeeze(-1))
         return torch.cat(columns, dim=1)
+
+
+def scored_step_by_step(model: LanguageModel, tokens: Tensor, positions: range | None) -> Iterator[Scored]:
+    """`score` by `advance`, for models that know no faster way: a chunk for each position."""
+    asked, state = checked_positions(tokens, positions), model.begin(len(tokens))
+    inputs = preceded_by_start(tokens, model.vocabulary.start)[:, : asked.stop]
+    for position, column in enumerate(inputs.unbind(dim=1)):
+        log_probs, state = model.advance(state, column)
+        if position >= asked.start:
+            yield Scored(range(position, position + 1), log_probs.unsqueeze(1))
 
 
 def chunks_of(positions: range, rows: int, width: int) -> Iterator[range]:

@@ -16,11 +16,13 @@ from offscript.corpora.vocabularies import HubVocabulary, vocabulary_from
 from offscript.errors import OffscriptError
 from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
 from offscript.models.neural import NeuralLanguageModel
+from offscript.models.noise_lstm import NoiseLSTM, NoiseLSTMSettings
 from offscript.models.pickles import refuse_pickles
 from offscript.models.transformer import TransformerLanguageModel, TransformerSettings
 
 KINDS: dict[str, tuple[type[NeuralLanguageModel], type[BaseModel]]] = {
     "lstm": (LSTMLanguageModel, LSTMSettings),
+    "noise-lstm": (NoiseLSTM, NoiseLSTMSettings),
     "transformer": (TransformerLanguageModel, TransformerSettings),
 }
 """Kinds of trainable model: the network and its settings."""

@@ -15,6 +15,9 @@ from offscript.sampling.randomness import Draws, RowDraws, Seed
 Progress = Callable[[int], None]
 """Told after each batch how many rows it finished."""
 
+_NOISE = 11
+"""The stream of the random numbers that a model with a noise state begins its sequences with."""
+
 _FEWEST_ROWS = 16
 """For fewer rows MKL adds up matrix products in another order: with their rounding, draws would depend on the batch."""
 
@@ -141,6 +144,8 @@ def _drawn(
     if end is not None:
         going &= (flat[:, :begun] != end).all(dim=1)
     filled = _filled_up(size)
+    if model.noise:
+        model = model.given(_normal(draws, rows, model.noise)[filled])
     log_probs, state = model.start(len(filled), None if prefix is None else prefix[filled])
     held = torch.arange(len(flat))  # row `held` is sequence `held % size` of transform `held // size`
     if kinds > 1:
@@ -160,6 +165,13 @@ def _drawn(
             state = state.select(kept[_filled_up(len(kept))].to(model.device))
         log_probs, state = model.advance(state, chosen[_filled_up(len(chosen))].to(model.device))
     return tokens
+
+
+def _normal(draws: Draws, rows: Tensor, width: int) -> Tensor:
+    """Normal numbers [rows, width] of the rows."""
+    uniform = draws.of_rows(rows).uniform(0, 0, len(rows), width, _NOISE)
+    numbers: Tensor = torch.special.ndtri(uniform.clamp(min=torch.finfo(uniform.dtype).tiny))
+    return numbers.float()
 
 
 def _filled_up(rows: int) -> Tensor:
