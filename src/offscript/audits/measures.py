@@ -7,9 +7,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from offscript.corpora.filters import cut_into_pieces
 from offscript.corpora.readers import read_corpus
 from offscript.corpora.splits import HALVES
 from offscript.errors import OffscriptError
+from offscript.measures.approximation import measure_approximation
+from offscript.measures.diversity import measure_diversity
 from offscript.measures.exposure import measure_exposure
 from offscript.measures.likelihood import Texts, encode_texts, measure_likelihood
 from offscript.measures.measurement import Measurement
@@ -36,25 +39,63 @@ def _regret(model: LanguageModel, oracle: LanguageModel | None, *, seed: int, **
     return measure_regret(model, _required(oracle), seed=seed, **settings)
 
 
-def _likelihood(
+def _likelihood(model: LanguageModel, oracle: LanguageModel | None, *, seed: int, **chosen: Any) -> list[Measurement]:
+    """On a corpus, or on sequences of exactly `length` tokens drawn from the oracle."""
+    return measure_likelihood(model, _gold(model, oracle, seed=seed, **chosen))
+
+
+def _approximation(
+    model: LanguageModel,
+    oracle: LanguageModel | None,
+    *,
+    seed: int,
+    draws: int = 2000,
+    step: int = 200,
+    highest: int = 3000,
+    subset: int = 50,
+    **chosen: Any,
+) -> list[Measurement]:
+    """On the texts that `likelihood` takes."""
+    gold = _gold(model, oracle, seed=seed, **chosen)
+    return measure_approximation(model, gold, draws=draws, seed=seed, step=step, highest=highest, subset=subset)
+
+
+def _gold(
     model: LanguageModel,
     oracle: LanguageModel | None,
     *,
     seed: int,
     corpus: Sequence[str] = (),
+    pieces: int | None = None,
+    half: str | None = None,
+    samples: int = 1000,
+    length: int = 50,
+) -> Texts:
+    """Texts to predict: of a corpus, or of one half of it; or drawn from the oracle, of exactly `length` tokens."""
+    if corpus:
+        sentences = read_corpus(list(corpus)) if pieces is None else cut_into_pieces(read_corpus(list(corpus)), pieces)
+        chosen = islice(sentences if half is None else HALVES.select(sentences, half), samples)
+        recipe = {"corpus": list(corpus), "pieces": pieces, "half": half}
+        return encode_texts(chosen, model.vocabulary, longest=length, recipe=recipe)
+    source = _required(oracle)
+    drawn = generate(source, samples, length, seed=(seed, 1), stop_at_end=False).tokens.tolist()
+    sizes = [len(model.vocabulary.decode(row)) for row in drawn]
+    return Texts(drawn, sizes, {"drawn from": source.name, "seed": seed, "length": length})
+
+
+def _diversity(
+    model: LanguageModel,
+    oracle: LanguageModel | None,  # noqa: ARG001 (asked as every measure is)
+    *,
+    seed: int,
     samples: int = 1000,
     length: int = 50,
 ) -> list[Measurement]:
-    """On a corpus, or on sequences of exactly `length` tokens drawn from the oracle."""
-    if corpus:
-        sentences = islice(read_corpus(list(corpus)), samples)
-        encoded = encode_texts(sentences, model.vocabulary, longest=length, recipe={"corpus": list(corpus)})
-    else:
-        source = _required(oracle)
-        drawn = generate(source, samples, length, seed=(seed, 1), stop_at_end=False).tokens.tolist()
-        sizes = [len(model.vocabulary.decode(row)) for row in drawn]
-        encoded = Texts(drawn, sizes, {"drawn from": source.name, "seed": seed, "length": length})
-    return measure_likelihood(model, encoded)
+    """Of sequences drawn from the model, in its own tokens."""
+    drawn = generate(model, samples, length, seed=(seed, 3))
+    rows = [row[:size] for row, size in zip(drawn.tokens.tolist(), drawn.lengths.tolist(), strict=True)]
+    recipe = {"model": model.weight_hash, "length": length, "seed": seed}
+    return measure_diversity(rows, tokenization="the model's vocabulary", recipe=recipe)
 
 
 def _quality(
@@ -97,6 +138,8 @@ def _required(oracle: LanguageModel | None) -> LanguageModel:
 
 
 MEASURES: dict[str, Callable[..., list[Measurement]]] = {
+    "approximation": _approximation,
+    "diversity": _diversity,
     "exposure": _exposure,
     "likelihood": _likelihood,
     "quality": _quality,

@@ -3,6 +3,7 @@
 import typer
 
 from offscript.cli import (
+    measure_approximation,
     measure_associations,
     measure_exposure,
     measure_likelihood,
@@ -15,6 +16,7 @@ from offscript.cli import (
 
 app = typer.Typer(help="Measure one thing about a model; every figure has an interval.", no_args_is_help=True)
 app.command("likelihood")(measure_likelihood.likelihood)
+app.command("approximation")(measure_approximation.approximation)
 app.command("exposure")(measure_exposure.exposure)
 app.command("regret")(measure_regret.regret)
 app.command("recovery")(measure_recovery.recovery)

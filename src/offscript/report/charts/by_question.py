@@ -67,11 +67,17 @@ def _recovery(curves: dict[str, Curve]) -> list[Titled]:
     return charts
 
 
+def _approximation(curves: dict[str, Curve]) -> list[Titled]:
+    told = "How far ten more draws move an approximated distribution; the rule is the paper's boundary"
+    return [(told, curve_chart({"error": curves["error"]}, x="draws, in steps", y="‖G₋₁₀ - G‖∞", reference=1e-3))]
+
+
 def _below(curves: dict[str, Curve], prefix: str) -> dict[str, Curve]:
     return {name.removeprefix(prefix): curve for name, curve in curves.items() if name.startswith(prefix)}
 
 
 _CHARTS: dict[str, Callable[[dict[str, Curve]], list[Titled]]] = {
+    "approximation": _approximation,
     "exposure": _exposure,
     "recovery": _recovery,
     "regret": _regret,
