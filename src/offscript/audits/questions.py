@@ -58,27 +58,29 @@ class Question:
 
 def _likelihood(subject: Subject, progress: Progress) -> Answer:
     count = _counted(progress, len(subject.gold.tokens))
-    return Answer(measure_likelihood(subject.model, subject.gold, batch_size=subject.batch_size, progress=count))
+    return Answer(measure_likelihood(subject.model, subject.gold, batch_size=subject.rows_at_once, progress=count))
 
 
 def _regret(subject: Subject, progress: Progress) -> Answer:
     assert subject.oracle is not None
+    samples = subject.affordable(4 * subject.length)
     found = measure_regret(
         subject.model,
         subject.oracle,
-        samples=subject.samples,
+        samples=samples,
         length=subject.length,
         seed=subject.seed,
-        batch_size=subject.batch_size,
-        progress=_counted(progress, 4 * subject.samples),
+        batch_size=subject.rows_at_once,
+        progress=_counted(progress, 4 * samples),
     )
     return Answer(found)
 
 
 def _exposure(subject: Subject, progress: Progress) -> Answer:
     rows = None if subject.oracle is not None else subject.rows
-    samples, length = (subject.samples, subject.length) if rows is None else rows.shape
+    length = subject.length if rows is None else rows.shape[1]
     wrong = _WRONG if rows is None else ()
+    samples = subject.affordable((4 + 2 * len(wrong)) * length, most=None if rows is None else len(rows))
     found = measure_exposure(
         subject.model,
         subject.oracle,
@@ -88,33 +90,42 @@ def _exposure(subject: Subject, progress: Progress) -> Answer:
         data=rows,
         histories=wrong,
         marginal=subject.oracle is None,
-        batch_size=subject.batch_size,
+        batch_size=subject.rows_at_once,
         progress=_counted(progress, (4 + 2 * len(wrong)) * samples),
     )
     return Answer(found)
 
 
 def _recovery(subject: Subject, progress: Progress) -> Answer:
-    samples, prefix = max(2, subject.samples // 2), min(_PREFIX, (subject.length - ORDER) // 2)
-    settings: dict[str, Any] = {"samples": samples, "length": subject.length, "seed": subject.seed, "prefix": prefix}
+    data = None if subject.oracle is not None else subject.rows
+    length = subject.length if data is None else data.shape[1]
+    half = subject.samples // 2 if data is None else len(data) // 2
+    samples, prefix = subject.affordable(10 * length, most=max(2, half)), min(_PREFIX, (length - ORDER) // 2)
+    settings: dict[str, Any] = {"samples": samples, "length": length, "seed": subject.seed, "prefix": prefix}
     found = measure_recovery(
         subject.model,
         subject.oracle,
         **settings,
-        batch_size=subject.batch_size,
+        data=data,
+        batch_size=subject.rows_at_once,
         progress=_counted(progress, 10 * samples),
     )
-    shown = continuations(subject.model, subject.oracle, **{**settings, "samples": 4})
+    shown = continuations(subject.model, subject.oracle, data=data, **{**settings, "samples": 4})
     rows = prefixed_texts(subject.model, shown, prefix)
     columns = [(f"after {source} prefixes", [row[source] for row in rows]) for source in rows[0]]
     return Answer(found, [side_by_side(columns, "prefix → what the model makes of it")])
 
 
 def _sampling(subject: Subject, progress: Progress) -> Answer:
-    samples = min(subject.samples, {Budget.quick: 300, Budget.standard: 2_000, Budget.paper: 10_000}[subject.budget])
+    settings = len(grid_of(_SAMPLERS))
+    most = {Budget.quick: 300, Budget.standard: 2_000, Budget.paper: 10_000}[subject.budget]
     prefixes, references = prefixes_and_references(
-        subject.gold.tokens, prefix=min(_PREFIX, subject.length // 2), samples=samples, length=subject.length
+        subject.gold.tokens,
+        prefix=min(_PREFIX, subject.length // 2),
+        samples=min(subject.samples, most),
+        length=subject.length,
     )
+    prefixes = prefixes[: subject.affordable(settings * subject.length)]
     sweep = sweep_samplers(
         subject.model,
         prefixes,
@@ -122,8 +133,8 @@ def _sampling(subject: Subject, progress: Progress) -> Answer:
         samplers=_SAMPLERS,
         length=subject.length,
         seed=subject.seed,
-        batch_size=2 * subject.batch_size,
-        progress=_counted(progress, len(prefixes) * len(grid_of(_SAMPLERS))),
+        batch_size=2 * subject.rows_at_once,
+        progress=_counted(progress, len(prefixes) * settings),
     )
     middle = statistics.median(float(setting.diversity.mean()) for setting in sweep.settings)
     columns = [
@@ -158,7 +169,7 @@ QUESTIONS: tuple[Question, ...] = (
     Question("likelihood", "How well does it predict gold text?", _likelihood, needs_gold=True),
     Question("exposure", "Does it go astray on its own histories?", _exposure, needs_gold=True),
     Question("regret", "How far is its own text from the oracle's?", _regret, needs_oracle=True),
-    Question("recovery", "Does it recover from a bad beginning?", _recovery, needs_oracle=True),
+    Question("recovery", "Does it recover from a bad beginning?", _recovery, needs_gold=True),
     Question("sampling", "Which decoding setting, at what price?", _sampling, needs_gold=True),
     Question("samples", "What does its text look like?", _samples),
 )

@@ -1,6 +1,7 @@
 """What is audited, against what, and with how much work."""
 
 import hashlib
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from offscript._files import sha256_of
 from offscript.corpora.readers import read_corpus
@@ -20,6 +21,12 @@ from offscript.sampling.generation import generate, texts
 
 Progress = Callable[[int, int], None]
 """Told how much of a question is done, and of how much."""
+
+FEWEST = 50
+"""Samples below which no budget goes: intervals would say nothing."""
+
+_LOG_PROBABILITIES = 1 << 23
+"""Of one step of a batch: 32 MB, and several times that while they are sampled from."""
 
 
 class Budget(str, Enum):
@@ -33,6 +40,11 @@ class Budget(str, Enum):
     def samples(self) -> int:
         """Sequences drawn from each source."""
         return {"quick": 500, "standard": 20_000, "paper": 100_000}[self.value]
+
+    @property
+    def effort(self) -> float:
+        """Weights read times tokens that one question may take: for `quick`, 74,000 tokens of 135 million weights."""
+        return {"quick": 1e13, "standard": 4e14, "paper": math.inf}[self.value]
 
 
 @dataclass(frozen=True)
@@ -57,6 +69,20 @@ class Subject:
     def samples(self) -> int:
         """Sequences drawn from each source: the budget's, or the limit."""
         return min(self.budget.samples, self.limit or self.budget.samples)
+
+    def affordable(self, tokens: int, most: int | None = None) -> int:
+        """How many samples a question may take whose every sample costs so many tokens of the model.
+
+        It depends on the model's size and not on the machine's speed, so that a run makes the same figures anywhere.
+        """
+        cost = max(1, tokens * sum(_weights_of(model) for model in (self.model, self.oracle) if model is not None))
+        within = max(FEWEST, int(min(self.budget.effort / cost, self.samples)))
+        return min(self.samples, within, most or self.samples)
+
+    @property
+    def rows_at_once(self) -> int:
+        """The batch size, or less where the vocabulary is large."""
+        return max(1, min(self.batch_size, _LOG_PROBABILITIES // self.model.vocabulary.size))
 
     @cached_property
     def gold(self) -> Texts:
@@ -91,6 +117,11 @@ class Subject:
             "length": self.length,
             "seed": self.seed,
         }
+
+
+def _weights_of(model: LanguageModel) -> int:
+    network = getattr(model, "network", model)
+    return sum(weight.numel() for weight in network.parameters()) if isinstance(network, nn.Module) else 0
 
 
 def _content_hash(source: str) -> str:
