@@ -1,0 +1,96 @@
+"""The service: pages and a JSON API around one checker."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.responses import JSONResponse, Response
+
+from offscript import __version__
+from offscript.errors import OffscriptError
+from offscript.web import api, pages
+from offscript.web.checks import Checks, ClaimChecker, Limits, Overloaded
+from offscript.web.reading import Cues
+from offscript.web.rendering import render
+from offscript.web.security import HEADERS, Guard
+
+DESCRIPTION = "Checks claims against the documents that this service was started with."
+EVERY_HOST = ("*",)
+
+
+def no_cues(text: str) -> Mapping[str, Mapping[str, int]]:
+    """For a service that has no lexicons."""
+    return {}
+
+
+def create_application(
+    checker: ClaimChecker, *, cues: Cues = no_cues, limits: Limits | None = None, hosts: Sequence[str] = EVERY_HOST
+) -> FastAPI:
+    """The application for any ASGI server.
+
+    `hosts` are the names that the service answers to; a service for this machine alone should name them, so that no
+    other site can reach it through a visitor's browser by a name that resolves to this machine.
+    """
+    checks = Checks(checker, limits or Limits())
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        checks.close()
+
+    application = FastAPI(
+        title="offscript",
+        version=__version__,
+        description=DESCRIPTION,
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+    )
+    application.state.checks, application.state.cues = checks, cues
+    application.include_router(api.router)
+    application.include_router(pages.router)
+    application.add_exception_handler(OffscriptError, _refused)
+    application.add_exception_handler(RequestValidationError, _misread)
+    application.add_exception_handler(HTTPException, _not_served)
+    application.add_exception_handler(Exception, _failed)
+    application.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))
+    application.add_middleware(Guard)
+    return application
+
+
+async def _refused(request: Request, fault: Exception) -> Response:
+    overloaded = isinstance(fault, Overloaded)
+    answer = _told(request, 503 if overloaded else 422, str(fault))
+    if overloaded:
+        answer.headers["retry-after"] = "2"
+    return answer
+
+
+async def _misread(request: Request, fault: Exception) -> Response:
+    assert isinstance(fault, RequestValidationError)
+    found = fault.errors()[0]
+    place = ".".join(str(part) for part in found["loc"][1:]) or "the request"
+    return _told(request, 422, f"{place}: {found['msg'][:200]}")
+
+
+async def _not_served(request: Request, fault: Exception) -> Response:
+    assert isinstance(fault, HTTPException)
+    told = "there is no such page" if fault.status_code == 404 else str(fault.detail)
+    return _told(request, fault.status_code, told)
+
+
+async def _failed(request: Request, fault: Exception) -> Response:
+    """For faults of the program itself, which are answered from outside the guard; the log has the rest."""
+    answer = _told(request, 500, f"this did not work: {type(fault).__name__}; the log of the service says more")
+    answer.headers.update(HEADERS)
+    return answer
+
+
+def _told(request: Request, status: int, line: str) -> Response:
+    """One clear line, as JSON to programs and as a page to people."""
+    if request.url.path.startswith("/api/"):
+        return JSONResponse({"error": line}, status_code=status)
+    return render("error.html.j2", status=status, line=line)

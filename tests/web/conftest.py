@@ -1,0 +1,108 @@
+"""A checker that answers from documents a test names, and a service on a free port of this machine."""
+
+import socket
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import pytest
+import uvicorn
+from fastapi import FastAPI
+
+from offscript.factcheck.checked import Check, CheckedDocument, CheckedSentence, Evidence, Verdict
+from offscript.factcheck.documents.document import Document
+from offscript.factcheck.sources.source import Kind
+from offscript.factcheck.stance.stance import Stance
+from offscript.web.application import create_application
+
+AGREE, DISAGREE = Stance(0.9, 0.05, 0.03, 0.02), Stance(0.1, 0.8, 0.06, 0.04)
+DISCUSS, UNRELATED = Stance(0.2, 0.1, 0.6, 0.1), Stance(0.02, 0.03, 0.05, 0.9)
+STANCES_IN_TURN = (DISAGREE, UNRELATED, AGREE, DISCUSS)
+
+
+class Staged:
+    """Answers every claim from the same documents, their sentences' stances in turn; `calls` counts the checks."""
+
+    def __init__(self, documents: Sequence[Document]) -> None:
+        self._documents, self.calls = documents, Counter[str]()
+
+    def check(self, claim: str) -> Check:
+        self.calls[claim] += 1
+        kinds = list(Kind)
+        documents = tuple(
+            _checked(document, kinds[number % len(kinds)]) for number, document in enumerate(self._documents)
+        )
+        evidence = tuple(Evidence(number, 0) for number, entry in enumerate(documents) if entry.sentences)
+        return Check(
+            claim=claim,
+            query=tuple(claim.split()[:5]),
+            verdict=Verdict.refuted,
+            confidence=0.87,
+            probabilities={Verdict.supported: 0.05, Verdict.refuted: 0.87, Verdict.unknown: 0.08},
+            documents=documents,
+            evidence=evidence[:3],
+            by_kind={entry.kind: entry.stance for entry in documents},
+            seconds=0.012,
+        )
+
+
+def _checked(document: Document, kind: Kind) -> CheckedDocument:
+    starts = document.sentence_starts()
+    ends = [*starts, len(document.text)][1:]
+    sentences = tuple(
+        CheckedSentence(number, start, end, document.text[start:end].strip(), STANCES_IN_TURN[number % 4])
+        for number, (start, end) in enumerate(zip(starts, ends, strict=True))
+    )
+    language = {"subjectivity": 0.031, "sentiment": 0.058, "bias": 0.012}
+    return CheckedDocument(document, kind, 1.0, DISAGREE, sentences, language)
+
+
+def cues(text: str) -> Mapping[str, Mapping[str, int]]:
+    """Every word is a cue of both lexicons."""
+    words = Counter(text.lower().split())
+    return {"sentiment": words, "bias": words}
+
+
+@pytest.fixture
+def documents() -> list[Document]:
+    texts = [
+        "The capital of Australia is Canberra. It lies inland. Sydney is the largest city. Some discuss moving it.",
+        "Canberra was founded in 1913.\n\nIt became the capital. Sydney was angry!",
+    ]
+    return [
+        Document(f"d{number}", f"Australia {number}", text, f"https://example.org/{number}", "2020-01-02")
+        for number, text in enumerate(texts)
+    ]
+
+
+@contextmanager
+def serving(application: FastAPI) -> Iterator[str]:
+    """The address of the application while it is served."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        server = uvicorn.Server(uvicorn.Config(application, log_level="error"))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread.start()
+        deadline = time.monotonic() + 30
+        while not server.started and time.monotonic() < deadline:
+            time.sleep(0.01)
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        server.should_exit = True
+        thread.join(timeout=30)
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[[Sequence[Document]], str]]:
+    """Serve documents and give the address."""
+    running = []
+
+    def start(documents: Sequence[Document]) -> str:
+        context = serving(create_application(Staged(documents), cues=cues))
+        running.append(context)
+        return context.__enter__()
+
+    yield start
+    for context in running:
+        context.__exit__(None, None, None)
