@@ -11,8 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from offscript.errors import OffscriptError
-from offscript.measures._means import skewness_corrected
-from offscript.measures.intervals import Curve, Estimate, Interval, rate_interval
+from offscript.measures.intervals import Curve, Estimate, Interval, mean_by_length, mean_interval, rate_interval
 from offscript.measures.likelihood import Texts, measure_likelihood
 from offscript.measures.measurement import Measurement, environment
 from offscript.models.approximated import approximate, draws_needed, generator_of
@@ -59,7 +58,8 @@ def measure_approximation(
     }
     found = measure_likelihood(approximate(model, draws, seed=seed, floor=floor), texts)
     errors = errors_by_draws(generator_of(model), _rectangle(texts, subset), step=step, highest=highest, seed=seed)
-    curve, last = _curve(errors, level)
+    curve = mean_by_length(errors, level=level).by_length
+    last = mean_interval(errors[:, -1], level=level)
     shared: dict[str, Any] = {"question": QUESTION, "seed": seed, "recipe": recipe, "seconds": time.monotonic() - began}
     bound = draws_needed(model.vocabulary.size, within=WITHIN, risk=RISK)
     return [
@@ -100,14 +100,6 @@ def _rectangle(texts: Texts, subset: int) -> torch.Tensor:
     """The first texts, cut to the length of the shortest of them."""
     chosen = texts.tokens[:subset]
     return torch.tensor([row[: min(map(len, chosen))] for row in chosen])
-
-
-def _curve(errors: FloatArray, level: float) -> tuple[Curve, Estimate]:
-    """The mean over rows at every number of draws, and the last of them."""
-    means, deviations, lower, upper = skewness_corrected(errors, level)
-    lower, method = np.maximum(lower, 0.0), "t"
-    interval = Interval(float(lower[-1]), float(upper[-1]), level, method)
-    return Curve.of(means, (lower, upper), level, method), Estimate(float(means[-1]), float(deviations[-1]), interval)
 
 
 def _first_within(curve: Curve, step: int, level: float) -> Estimate:
