@@ -6,11 +6,10 @@ Run with `OFFSCRIPT_DATA` naming the data folder (default ../shared/data). `--ev
 
 import argparse
 import os
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import torch
+from _side_by_side import print_ratio, print_times, side_by_side
 
 from offscript.corpora import WordVocabulary, separate_punctuation
 from offscript.corpora.associations import AssociationTest, read_association_tests
@@ -39,31 +38,28 @@ def one_at_a_time(model: LanguageModel, tests: list[AssociationTest]) -> dict[st
     return scores
 
 
-def cpu_seconds(work: Callable[[], dict[str, float]]) -> tuple[float, dict[str, float]]:
-    """CPU seconds of one run, so that what else the machine does counts less, and what it gave."""
-    began = time.process_time()
-    found = work()
-    return time.process_time() - began, found
-
-
 def main() -> None:
-    """Print seconds, sentences a second, the ratio and the largest difference between the two."""
+    """Print the times, the ratio and the largest difference between the two."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--width", type=int, default=64)
     parser.add_argument("--words", type=int, default=5000)
-    parser.add_argument("--batch-size", type=int, default=64)
+    parser.add_argument("--batch-size", type=int, default=32)
+    parser.add_argument("--repeats", type=int, default=2)
     chosen = parser.parse_args()
     tests = read_association_tests(DATA / "stereoset" / "dev.reconstructed.json.xz")[:: chosen.every]
     model = small_transformer(tests, chosen.width, chosen.words)
     print(f"{3 * len(tests)} sentences; a transformer of 2 layers of {chosen.width}, {model.vocabulary.size} words")
-    score_with_causal_model(model, tests[:50])
-    batched, scores = cpu_seconds(lambda: score_with_causal_model(model, tests, batch_size=chosen.batch_size))
-    single, expected = cpu_seconds(lambda: one_at_a_time(model, tests))
-    for name, seconds in (("one at a time", single), (f"batches of {chosen.batch_size}", batched)):
-        print(f"{name:>16}  {seconds:8.2f} CPU s  {3 * len(tests) / seconds:10,.0f} sentences/s")
-    furthest = max(abs(scores[name] - expected[name]) for name in scores)
-    print(f"{'ratio':>16}  {single / batched:8.2f}  largest difference of a score {furthest:.1e}")
+    single, batched = "one sentence at a time", f"batches of {chosen.batch_size}"
+    runs = {
+        single: lambda: one_at_a_time(model, tests),
+        batched: lambda: score_with_causal_model(model, tests, batch_size=chosen.batch_size),
+    }
+    times = side_by_side(runs, chosen.repeats)
+    print_times(times)
+    print_ratio("the same scores in batches", times[single], times[batched], "5")
+    expected, scores = (run() for run in runs.values())
+    print(f"largest difference of a score {max(abs(scores[name] - expected[name]) for name in scores):.1e}")
 
 
 if __name__ == "__main__":

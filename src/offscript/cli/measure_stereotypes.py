@@ -45,7 +45,7 @@ def stereotypes(
     limit: Limit = None,
     seed: Seed = 1,
     device: Device = "cpu",
-    batch_size: BatchSize = 64,
+    batch_size: BatchSize = 32,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:

@@ -45,7 +45,7 @@ def score_with_causal_model(
     *,
     transform: Transform | None = None,
     seed: int = 1,
-    batch_size: int = 64,
+    batch_size: int = 32,
     progress: Progress | None = None,
 ) -> dict[str, float]:
     """Mean log-probability of the filled sentence's tokens, the first one after the start token (§4.6.4).
