@@ -1,0 +1,130 @@
+"""From a trained network to the graph that ships: an int8 encoder, and heads taught on what that encoder says."""
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from offscript.factcheck.stance.network import PairBatch, PairNetwork
+from offscript.factcheck.stance.packing import PairEncoder
+from offscript.factcheck.stance.san import log_of
+from offscript.factcheck.stance.served import OnnxJudge
+from offscript.factcheck.stance.tasks import Task
+
+_INPUTS = ("tokens", "types", "real")
+_MASKS = ("claim", "text")
+_OPSET = 17
+_REFIT_AT_ONCE = 32
+
+
+def export_graph(network: PairNetwork, path: Path, *, encoder: Path | None = None) -> Path:
+    """The whole network as one graph with the heads as its outputs; `encoder` is a graph to take the encoder from."""
+    import onnx
+
+    with tempfile.TemporaryDirectory() as folder:
+        encoder = encoder or export_encoder(network, Path(folder) / "encoder.onnx")
+        heads = _export_heads(network, Path(folder) / "heads.onnx")
+        merged = onnx.compose.merge_models(
+            onnx.load(encoder), onnx.load(heads), io_map=[("encoded", "encoded")], outputs=list(network.heads)
+        )
+        onnx.save(merged, path)
+    return path
+
+
+def export_encoder(network: PairNetwork, path: Path) -> Path:
+    """The encoder alone: `tokens`, `types` and `real` [rows, time] become `encoded` [rows, time, width]."""
+    _export(_Encoder(network), [torch.ones(2, 8, dtype=torch.long)] * 3, path, _INPUTS, ("encoded",))
+    return path
+
+
+def quantise(path: Path, out: Path) -> Path:
+    """Weights of matrix products and embeddings as int8, one scale a column; activations are scaled on the fly."""
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+    from onnxruntime.quantization.shape_inference import quant_pre_process
+
+    with tempfile.TemporaryDirectory() as folder:
+        prepared = Path(folder) / "prepared.onnx"
+        quant_pre_process(str(path), str(prepared), skip_symbolic_shape=True)
+        quantize_dynamic(str(prepared), str(out), per_channel=True, weight_type=QuantType.QInt8)
+    return out
+
+
+def refit_heads(
+    network: PairNetwork, encoder: Path, packed: PairEncoder, tasks: Sequence[Task], *, epochs: int = 2, seed: int = 1
+) -> None:
+    """Teach the heads some more on the encodings of a (quantised) encoder's graph, which are computed once."""
+    judge = OnnxJudge(encoder, packed)
+    batches = [batch for task in tasks for batch in _encoded_batches(judge, packed, task)]
+    parameters = [each for task in tasks for each in network.heads[task.head].parameters()]
+    optimiser = torch.optim.AdamW(parameters, lr=1e-4, weight_decay=0.01)
+    weights = {task.name: _class_weights(task) for task in tasks}
+    generator = np.random.default_rng(seed)
+    network.heads.eval()  # averages of all K predictions, as they are served
+    for _ in range(epochs):
+        for place in generator.permutation(len(batches)):
+            task, arrays, encoded, labels = batches[place]
+            answers = log_of(network.answer(task.head, encoded.float(), arrays))
+            loss = nn.functional.nll_loss(answers, labels, weight=weights[task.name])
+            optimiser.zero_grad(set_to_none=True)
+            loss.backward()
+            optimiser.step()
+
+
+def _encoded_batches(
+    judge: OnnxJudge, packed: PairEncoder, task: Task
+) -> list[tuple[Task, PairBatch, Tensor, Tensor]]:
+    """Batches of like length with their encodings in half precision."""
+    order = np.argsort([len(claim) + len(text or "") for claim, text, _ in task.examples], kind="stable")
+    batches = []
+    for start in range(0, len(order), _REFIT_AT_ONCE):
+        examples = [task.examples[row] for row in order[start : start + _REFIT_AT_ONCE]]
+        arrays = packed([(claim, text) for claim, text, _ in examples])
+        [encoded] = judge.session.run(None, {name: arrays[name] for name in _INPUTS})
+        labels = torch.tensor([label for _, _, label in examples])
+        batches.append((task, PairBatch.of(arrays), torch.from_numpy(encoded).half(), labels))
+    return batches
+
+
+class _Encoder(nn.Module):
+    def __init__(self, network: PairNetwork) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, tokens: Tensor, types: Tensor, real: Tensor) -> Tensor:
+        return self.network.encode(PairBatch(tokens, types, real, real, real))
+
+
+class _Heads(nn.Module):
+    def __init__(self, network: PairNetwork) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, encoded: Tensor, claim: Tensor, text: Tensor) -> tuple[Tensor, ...]:
+        batch = PairBatch(claim, claim, claim, claim, text)
+        return tuple(self.network.answer(head, encoded, batch) for head in self.network.heads)
+
+
+def _export_heads(network: PairNetwork, path: Path) -> Path:
+    masks = [torch.ones(2, 8, dtype=torch.long)] * 2
+    shown = [torch.zeros(2, 8, network.width), *masks]
+    _export(_Heads(network), shown, path, ("encoded", *_MASKS), tuple(network.heads))
+    return path
+
+
+def _export(module: nn.Module, shown: Sequence[Any], path: Path, inputs: Sequence[str], outputs: Sequence[str]) -> None:
+    axes = {name: {0: "rows", 1: "time"} for name in inputs}
+    axes |= {name: {0: "rows", 1: "time"} if name == "encoded" else {0: "rows"} for name in outputs}
+    torch.onnx.export(
+        module.eval(),
+        tuple(shown),
+        str(path),
+        input_names=list(inputs),
+        output_names=list(outputs),
+        dynamic_axes=axes,
+        opset_version=_OPSET,
+        dynamo=False,
+    )

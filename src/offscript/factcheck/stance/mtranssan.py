@@ -1,0 +1,184 @@
+"""MTransSAN (chapter 3): multi-task supervised pre-training of a shared encoder, then fine-tuning on stance."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+from torch import Tensor
+
+from offscript._files import write_json
+from offscript.factcheck.stance import storage
+from offscript.factcheck.stance.network import PairBatch, PairNetwork, load_encoder, make_head
+from offscript.factcheck.stance.packing import PairEncoder
+from offscript.factcheck.stance.pairs import EVIDENCE, Pair, read_pairs
+from offscript.factcheck.stance.recipe import EncoderSettings, StanceRecipe
+from offscript.factcheck.stance.relatedness import Relatedness, features_of_pairs, fit_relatedness
+from offscript.factcheck.stance.stance import STANCES
+from offscript.factcheck.stance.tasks import Example, Task, read_task
+from offscript.factcheck.stance.teaching import Stage, Watcher, teach
+from offscript.factcheck.stance.terms import Terms
+from offscript.factcheck.stance.two_level import EVIDENCE_HEAD, STANCE, Reading, TwoLevelModel, read_text
+
+THRESHOLD = 0.05
+_READ_AT_ONCE = 32
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class TorchJudge:
+    """A pair network that reads pairs of like length together."""
+
+    network: PairNetwork
+    packed: PairEncoder
+
+    def __call__(self, pairs: Sequence[tuple[str, str]]) -> dict[str, FloatArray]:
+        order = np.argsort([len(claim) + len(text) for claim, text in pairs], kind="stable")
+        found: dict[str, list[FloatArray]] = {}
+        self.network.eval()
+        with torch.inference_mode():
+            for start in range(0, len(order), _READ_AT_ONCE):
+                rows = order[start : start + _READ_AT_ONCE]
+                batch = PairBatch.of(self.packed([pairs[row] for row in rows]))
+                encoded = self.network.encode(batch)
+                for head in (STANCE, EVIDENCE_HEAD):
+                    if head in self.network.heads:
+                        answers = self.network.answer(head, encoded, batch)
+                        found.setdefault(head, []).append(answers.double().numpy())
+        back = np.argsort(order)
+        return {head: np.concatenate(answers)[back] for head, answers in found.items()}
+
+
+def train_mtranssan(
+    recipe: StanceRecipe, folder: Path, *, watcher: Watcher | None = None, checkpoint_seconds: float = 60.0
+) -> Path:
+    """Both stages, from where the folder has them; the model lands in `model/`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_json(folder / "recipe.json", recipe.model_dump())
+    settings = recipe.encoder
+    encoder, tokenizer = load_encoder(settings.name)
+    relatedness, stance = stance_task(recipe, tokenizer)
+    pretraining = _tasks(recipe.pretraining.tasks, recipe)
+    fine_tuning = [stance, *_tasks(recipe.beside.tasks, recipe)]
+    network = _network(encoder, settings, [*pretraining, *fine_tuning], recipe.seed)
+    packed = PairEncoder(tokenizer, settings.length, padding=encoder.config.pad_token_id or 0)
+    weights = {STANCE: class_weights(stance, recipe.class_weights)}
+    rates = (recipe.batch_size, recipe.learning_rate, recipe.head_learning_rate)
+    stages = [Stage("fine-tuning", fine_tuning, recipe.epochs, *rates, weights)]
+    if pretraining and not (folder / "fine-tuning.safetensors").is_file():
+        stages.insert(0, Stage("pretraining", pretraining, recipe.pretraining.epochs, *rates))
+    for stage in stages:
+        teach(
+            network,
+            packed,
+            stage,
+            folder,
+            seed=recipe.seed,
+            digest=recipe.digest,
+            watcher=watcher,
+            checkpoint_seconds=checkpoint_seconds,
+        )
+    kept = {task.head for task in fine_tuning}
+    network = PairNetwork(encoder, {head: layer for head, layer in network.heads.items() if head in kept})
+    reading = Reading(THRESHOLD, settings.characters)
+    return save(folder / "model", recipe, network, relatedness, tokenizer, reading)
+
+
+def stance_task(recipe: StanceRecipe, tokenizer: Tokenizer) -> tuple[Relatedness, Task]:
+    """The first level fitted on the training bodies, and what passes it, each claim with its chosen sentences."""
+    pairs = sampled(read_pairs(f"{recipe.folder / 'fnc-1'},split=train").pairs, recipe.limit, recipe.seed)
+    terms = Terms.fitted(tokenizer, list({pair.sentences: None for pair in pairs}))
+    features, coverage = features_of_pairs(terms, pairs)
+    related = np.array([pair.label != "unrelated" for pair in pairs])
+    relatedness = fit_relatedness(terms, features, related, seed=recipe.seed)
+    labels = np.array([STANCES.index(pair.label) for pair in pairs])
+    passed = np.flatnonzero(relatedness.of(features) >= THRESHOLD)
+    passed = passed[_within_class_limit(labels[passed], recipe.class_limit, recipe.seed)]
+    examples: list[Example] = [
+        (
+            pairs[row].claim,
+            read_text(pairs[row], coverage[row], recipe.encoder.characters),
+            int(labels[row]),
+        )
+        for row in passed
+    ]
+    return relatedness, Task(STANCE, STANCE, STANCES, examples)
+
+
+def sampled(pairs: Sequence[Pair], limit: int | None, seed: int) -> list[Pair]:
+    """At most so many pairs, drawn at random, in their order."""
+    if limit is None or limit >= len(pairs):
+        return list(pairs)
+    rows = np.random.default_rng(seed).permutation(len(pairs))[:limit]
+    return [pairs[row] for row in sorted(rows)]
+
+
+def _within_class_limit(labels: NDArray[np.int64], limit: int | None, seed: int) -> NDArray[np.int64]:
+    """Places of at most so many examples of a label, drawn at random, in their order."""
+    order = np.random.default_rng(seed).permutation(len(labels))
+    kept = [order[labels[order] == label][:limit] for label in np.unique(labels)]
+    return np.sort(np.concatenate(kept))
+
+
+def class_weights(task: Task, power: float) -> Tensor:
+    """Frequencies to the minus `power`, with mean 1 over the examples."""
+    labels = np.array([label for _, _, label in task.examples])
+    shares = np.bincount(labels, minlength=len(task.labels)).clip(min=1) / len(labels)
+    weights = shares**-power
+    return torch.tensor(weights / (weights * shares).sum(), dtype=torch.float32)
+
+
+def save(
+    folder: Path,
+    recipe: StanceRecipe,
+    network: PairNetwork,
+    relatedness: Relatedness,
+    tokenizer: Tokenizer,
+    reading: Reading,
+) -> Path:
+    """Encoder, heads, first level and card."""
+    storage.write_first_level(folder, relatedness, tokenizer)
+    storage.write_tensors(folder / storage.WEIGHTS, network.state_dict())
+    network.encoder.config.save_pretrained(folder)
+    heads = {head: len(STANCES if head == STANCE else EVIDENCE) for head in network.heads}
+    storage.write_card(folder, "mtranssan", recipe, reading, heads=heads)
+    return folder
+
+
+def load(folder: Path) -> TwoLevelModel:
+    """What `save` wrote."""
+    from transformers import AutoConfig, AutoModel
+
+    card = storage.read_card(folder)
+    settings = EncoderSettings(**card["recipe"]["encoder"])
+    config = AutoConfig.from_pretrained(folder)
+    heads = {
+        head: make_head(settings.head, config.hidden_size, labels, steps=settings.steps)
+        for head, labels in card["heads"].items()
+    }
+    network = PairNetwork(AutoModel.from_config(config), heads)
+    network.load_state_dict(storage.read_tensors(folder / storage.WEIGHTS))
+    relatedness = storage.read_first_level(folder)
+    packed = PairEncoder(relatedness.terms.tokenizer, settings.length, padding=config.pad_token_id or 0)
+    return TwoLevelModel(str(folder), relatedness, TorchJudge(network, packed), storage.reading_of(card))
+
+
+def _tasks(limits: dict[str, int], recipe: StanceRecipe) -> list[Task]:
+    return [read_task(name, recipe.folder, limit=limit or None, seed=recipe.seed) for name, limit in limits.items()]
+
+
+def _network(encoder: object, settings: EncoderSettings, tasks: Sequence[Task], seed: int) -> PairNetwork:
+    """Heads are fresh; a single sentence's is linear."""
+    width = encoder.config.hidden_size  # type: ignore[attr-defined]
+    heads = {
+        task.head: make_head(
+            "linear" if task.single else settings.head, width, len(task.labels), steps=settings.steps, seed=seed
+        )
+        for task in tasks
+    }
+    network = PairNetwork(encoder, heads)
+    network.freeze(settings.frozen_layers)
+    return network

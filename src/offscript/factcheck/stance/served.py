@@ -1,0 +1,66 @@
+"""The stance model as it ships: one int8 ONNX graph, run by onnxruntime; no torch is loaded."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from offscript.errors import OffscriptError
+from offscript.factcheck.stance import storage
+from offscript.factcheck.stance.packing import PairEncoder
+from offscript.factcheck.stance.two_level import TwoLevelModel
+
+GRAPH = "stance.onnx"
+_READ_AT_ONCE = 16
+FloatArray = NDArray[np.float64]
+
+
+class OnnxJudge:
+    """An ONNX graph that reads pairs of like length together; its outputs are the heads."""
+
+    def __init__(self, path: Path, packed: PairEncoder, *, threads: int | None = None) -> None:
+        self.session, self._packed = _session(path, threads), packed
+        self._inputs = {given.name for given in self.session.get_inputs()}
+        self._heads = [given.name for given in self.session.get_outputs()]
+
+    def __call__(self, pairs: Sequence[tuple[str, str]]) -> dict[str, FloatArray]:
+        order = np.argsort([len(claim) + len(text) for claim, text in pairs], kind="stable")
+        found: list[list[FloatArray]] = []
+        for start in range(0, len(order), _READ_AT_ONCE):
+            arrays = self._packed([pairs[row] for row in order[start : start + _READ_AT_ONCE]])
+            found.append(self.session.run(None, {name: arrays[name] for name in self._inputs}))
+        back = np.argsort(order)
+        columns = zip(*found, strict=True)
+        return {
+            head: np.concatenate(answers).astype(np.float64)[back]
+            for head, answers in zip(self._heads, columns, strict=True)
+        }
+
+
+def load(folder: Path, *, name: str | None = None, threads: int | None = None) -> TwoLevelModel:
+    """A folder with `stance.onnx`, a tokenizer, the first level and a card."""
+    card = storage.read_card(folder)
+    relatedness = storage.read_first_level(folder)
+    packed = PairEncoder(
+        relatedness.terms.tokenizer, card["recipe"]["encoder"]["length"], padding=card.get("padding", 0)
+    )
+    judge = OnnxJudge(folder / GRAPH, packed, threads=threads)
+    return TwoLevelModel(name or str(folder), relatedness, judge, storage.reading_of(card))
+
+
+def _session(path: Path, threads: int | None) -> Any:
+    try:
+        import onnxruntime
+    except ImportError as fault:
+        raise OffscriptError(
+            "the stance model needs onnxruntime", next="pip install 'offscript[factcheck]'"
+        ) from fault
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads or 0
+    options.log_severity_level = 3
+    try:
+        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    except onnxruntime.capi.onnxruntime_pybind11_state.OnnxRuntimeException as fault:
+        raise OffscriptError(f"the stance model {path} cannot be loaded", why=str(fault)[:300]) from fault

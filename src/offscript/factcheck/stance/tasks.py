@@ -1,0 +1,147 @@
+"""Auxiliary tasks (chapter 3.2.3): entailment, paraphrase, question answering, sentiment, and evidence for claims."""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from offscript._specification import nearest
+from offscript.corpora._lines import Lines
+from offscript.errors import OffscriptError
+from offscript.factcheck.stance.pairs import EVIDENCE, MAX_LINE_BYTES, packed, read_pairs, rows_of
+
+Example = tuple[str, str | None, int]
+"""Claim, text (None for a single sentence) and the number of the label."""
+
+_UNQUOTED: dict[str, str | int] = {"delimiter": "\t", "quoting": 3}
+_BRACKETS = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "``": '"', "''": '"'}
+_BRACKET = re.compile("|".join(map(re.escape, _BRACKETS)))
+_MNLI = re.compile(r'For the statement, "(.*)", does the hypothesis "(.*)" represent entailment, .*', re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Task:
+    """Examples and their labels; tasks of one `head` share the output layer."""
+
+    name: str
+    head: str
+    labels: tuple[str, ...]
+    examples: Sequence[Example]
+
+    @property
+    def single(self) -> bool:
+        """Whether the examples are single sentences."""
+        return self.examples[0][1] is None
+
+
+def read_task(name: str, folder: Path, *, limit: int | None = None, seed: int = 1) -> Task:
+    """A task's training examples below the data folder; with a `limit` a random part of them."""
+    if name not in _READERS:
+        raise OffscriptError(f"there is no task {name!r}", next=nearest(name, _READERS))
+    head, labels, read = _READERS[name]
+    examples = list(read(folder))
+    order = np.random.default_rng([seed, *name.encode()]).permutation(len(examples))[:limit]
+    return Task(name, head, labels, [examples[number] for number in order])
+
+
+def plain_text(text: str) -> str:
+    """Wikipedia's tokens for brackets and quotes, as FEVER keeps them, turned back into signs."""
+    return _BRACKET.sub(lambda found: _BRACKETS[found[0]], text)
+
+
+def _snli(folder: Path) -> Iterator[Example]:
+    for line in Lines(packed(folder / "aux-nli/snli-train-sample/train.csv"), MAX_LINE_BYTES):
+        label, _, premise, hypothesis = line.rstrip("\n").split("\t")
+        yield hypothesis, premise, (2, 1, 0)[int(label) - 1]
+
+
+def _mnli(folder: Path) -> Iterator[Example]:
+    numbers = {"entailment": 0, "contradiction": 1, "neutral": 2}
+    for row in rows_of(folder / "aux-nli/mnli-sample/mnli_train.csv"):
+        found = _MNLI.fullmatch(row["Question"])
+        if found is not None:
+            yield found[2], found[1], numbers[row["Answer"]]
+
+
+def _fever(folder: Path) -> Iterator[Example]:
+    """Claims with their evidence, and every fourth claim with a sentence from elsewhere besides."""
+    rows = rows_of(folder / "fever/train-sample/train_balanced_10000_samples.csv")
+    sentences = [plain_text(row["sentence"]) for row in rows]
+    for number, row in enumerate(rows):
+        yield row["claim"], sentences[number], ("SUPPORTS", "REFUTES").index(row["label"])
+        if number % 4 == 0:
+            yield row["claim"], sentences[(number + len(rows) // 2) % len(rows)], 2
+
+
+def _scifact(folder: Path) -> Iterator[Example]:
+    for pair in read_pairs(f"{folder / 'scifact'},split=train").pairs:
+        yield pair.claim, " ".join(pair.sentences), EVIDENCE.index(pair.label)
+
+
+def _rte(folder: Path) -> Iterator[Example]:
+    for row in rows_of(folder / "aux-nli/rte-glue/train.tsv", **_UNQUOTED):
+        yield row["sentence2"], row["sentence1"], int(row["label"] == "not_entailment")
+
+
+def _qnli(folder: Path) -> Iterator[Example]:
+    for row in rows_of(folder / "aux-nli/qnli/dev.tsv", **_UNQUOTED):
+        yield row["question"], row["sentence"], int(row["label"] == "not_entailment")
+
+
+def _sst(folder: Path) -> Iterator[Example]:
+    for row in rows_of(folder / "aux-sentiment/sst-2/train.tsv", **_UNQUOTED):
+        yield row["sentence"].strip(), None, int(row["label"])
+
+
+def _perspectives(folder: Path) -> Iterator[tuple[str, list[tuple[int, list[str]]]]]:
+    """Claims of the training part with their clusters of perspectives: (0 supports, 1 undermines; wordings)."""
+    place = folder / "perspectrum"
+    pool = {entry["pId"]: entry["text"] for entry in _json(place / "perspective_pool_v1.0.json")}
+    split = _json(place / "dataset_split_v1.0.json")
+    for claim in _json(place / "perspectrum_with_answers_v1.0.json"):
+        if split[str(claim["cId"])] == "train":
+            kinds = ("SUPPORT", "UNDERMINE")
+            clusters = [each for each in claim["perspectives"] if each["stance_label_3"] in kinds]
+            yield (
+                claim["text"],
+                [(kinds.index(each["stance_label_3"]), [pool[pid] for pid in each["pids"]]) for each in clusters],
+            )
+
+
+def _perspectrum(folder: Path) -> Iterator[Example]:
+    for claim, clusters in _perspectives(folder):
+        for stance, wordings in clusters:
+            for wording in wordings:
+                yield claim, wording, stance
+
+
+def _paraphrases(folder: Path) -> Iterator[Example]:
+    """Wordings of one perspective, and of two perspectives on the same claim."""
+    for _, clusters in _perspectives(folder):
+        for number, (_, wordings) in enumerate(clusters):
+            for first, second in zip(wordings, wordings[1:], strict=False):
+                yield first, second, 0
+                yield first, clusters[number - 1][1][0], int(len(clusters) > 1)
+
+
+def _json(path: Path) -> Any:
+    return json.loads("".join(Lines(packed(path), MAX_LINE_BYTES)))
+
+
+_ENTAILED = ("entailment", "no entailment")
+_READERS: dict[str, tuple[str, tuple[str, ...], Callable[[Path], Iterator[Example]]]] = {
+    "snli": ("evidence", EVIDENCE, _snli),
+    "mnli": ("evidence", EVIDENCE, _mnli),
+    "fever": ("evidence", EVIDENCE, _fever),
+    "scifact": ("evidence", EVIDENCE, _scifact),
+    "rte": ("rte", _ENTAILED, _rte),
+    "qnli": ("qnli", ("answer", "no answer"), _qnli),
+    "sst": ("sst", ("negative", "positive"), _sst),
+    "perspectrum": ("perspectrum", ("supports", "undermines"), _perspectrum),
+    "paraphrases": ("paraphrases", ("same", "other"), _paraphrases),
+}
+TASKS = tuple(_READERS)
