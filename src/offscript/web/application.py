@@ -1,6 +1,6 @@
 """The service: pages and a JSON API around one checker."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI, Request
@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 from offscript import __version__
 from offscript.errors import OffscriptError
 from offscript.web import api, pages
-from offscript.web.checks import Checks, ClaimChecker, Limits, Overloaded
+from offscript.web.checks import Checks, ClaimChecker, Limits, OverloadedError
 from offscript.web.reading import Cues
 from offscript.web.rendering import render
 from offscript.web.security import HEADERS, Guard
@@ -21,13 +21,8 @@ DESCRIPTION = "Checks claims against the documents that this service was started
 EVERY_HOST = ("*",)
 
 
-def no_cues(text: str) -> Mapping[str, Mapping[str, int]]:
-    """For a service that has no lexicons."""
-    return {}
-
-
 def create_application(
-    checker: ClaimChecker, *, cues: Cues = no_cues, limits: Limits | None = None, hosts: Sequence[str] = EVERY_HOST
+    checker: ClaimChecker, *, cues: Cues | None = None, limits: Limits | None = None, hosts: Sequence[str] = EVERY_HOST
 ) -> FastAPI:
     """The application for any ASGI server.
 
@@ -49,7 +44,7 @@ def create_application(
         redoc_url=None,
         lifespan=lifespan,
     )
-    application.state.checks, application.state.cues = checks, cues
+    application.state.checks, application.state.cues = checks, cues or (lambda text: {})
     application.include_router(api.router)
     application.include_router(pages.router)
     application.add_exception_handler(OffscriptError, _refused)
@@ -62,7 +57,7 @@ def create_application(
 
 
 async def _refused(request: Request, fault: Exception) -> Response:
-    overloaded = isinstance(fault, Overloaded)
+    overloaded = isinstance(fault, OverloadedError)
     answer = _told(request, 503 if overloaded else 422, str(fault))
     if overloaded:
         answer.headers["retry-after"] = "2"

@@ -17,7 +17,7 @@ class ClaimChecker(Protocol):
         """The claim's whole way to a verdict."""
 
 
-class Overloaded(OffscriptError):
+class OverloadedError(OffscriptError):
     """The service has more to do than it takes on; the same request may succeed later."""
 
 
@@ -32,7 +32,7 @@ class Limits:
 
 
 class Checks:
-    """Runs checks in threads. Whoever asks for a claim that is being checked or was checked lately shares the result."""
+    """Runs checks in threads. A claim that is being checked or was checked lately is not checked again."""
 
     def __init__(self, checker: ClaimChecker, limits: Limits) -> None:
         self._checker, self._limits = checker, limits
@@ -41,13 +41,13 @@ class Checks:
         self.unfinished = 0
 
     async def of(self, claim: str) -> Check:
-        """The check of a claim; `Overloaded` where too many wait or the wait is too long."""
+        """The check of a claim; `OverloadedError` where too many wait or the wait is too long."""
         task = self._known.get(claim) or self._begun(claim)
         self._known.move_to_end(claim)
         try:
             return await asyncio.wait_for(asyncio.shield(task), self._limits.patience)
         except asyncio.TimeoutError:
-            raise Overloaded(
+            raise OverloadedError(
                 f"no answer within {self._limits.patience:g} seconds", next="the check goes on; ask again in a moment"
             ) from None
 
@@ -57,7 +57,7 @@ class Checks:
 
     def _begun(self, claim: str) -> "asyncio.Task[Check]":
         if self.unfinished >= self._limits.at_once + self._limits.waiting:
-            raise Overloaded("too many claims are being checked", next="try again in a moment")
+            raise OverloadedError("too many claims are being checked", next="try again in a moment")
         self.unfinished += 1
         task = asyncio.create_task(self._run(claim))
         task.add_done_callback(lambda done: self._settle(claim, done))

@@ -110,10 +110,6 @@ def type_of(schema: dict[str, Any]) -> str:
         return " or ".join(type_of(one) for one in schema["anyOf"])
     if "prefixItems" in schema or schema.get("type") == "array":
         return f"list of {type_of(schema.get('items', {})) or 'anything'}"
-    if (
-        "additionalProperties" in schema
-        and "properties" not in schema
-        and isinstance(schema["additionalProperties"], dict)
-    ):
-        return f"object of {type_of(schema['additionalProperties'])}"
+    if isinstance(values := schema.get("additionalProperties"), dict):
+        return f"object of {type_of(values)}"
     return str(schema.get("type", ""))

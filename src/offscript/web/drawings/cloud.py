@@ -16,7 +16,7 @@ class PlacedWord(NamedTuple):
     """A word by the middle of its base line's box."""
 
     word: str
-    count: int
+    times: int
     across: float
     down: float
     size: float
