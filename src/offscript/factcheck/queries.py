@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from offscript.factcheck.sources.source import Found, Provider
-from offscript.factcheck.tagging import Tagger, Token, default_tagger
+from offscript.factcheck.tagging import Tagger, default_tagger
+from offscript.factcheck.tagging.token import spans
 
 FEWEST, MOST = 5, 10
 TELLING = frozenset({"VERB", "NOUN", "PROPN", "ADJ"})
@@ -26,14 +27,13 @@ def query_of(claim: str, tagger: Tagger | None = None) -> tuple[str, ...]:
     numbers before adverbs before the rest; one with fewer than 5 words gives all of them. No word comes twice.
     """
     tagger = tagger or default_tagger()
-    [tokens] = tagger.tag([claim])
-    words = [token for token in tokens if _is_word(token)]
-    named = [token for name in tagger.entities(claim) for [part] in [tagger.tag([name])] for token in part]
-    telling = _distinct([*filter(_is_word, named), *(token for token in words if token.tag in TELLING)])
+    words = [token for token in tagger.tag([claim])[0] if token.tag != "PUNCT"]
+    names = [name[start:end] for name in tagger.entities(claim) for start, end in spans(name)]
+    telling = _distinct([*names, *(token.text for token in words if token.tag in TELLING)])
     if len(telling) >= FEWEST:
         return telling[:MOST]
     rest = sorted((token for token in words if token.tag in FILLING), key=lambda token: FILLING.index(token.tag))
-    return _distinct([*(Token(word, "X", 0, 0) for word in telling), *rest])[: max(FEWEST, len(telling))]
+    return _distinct([*telling, *(token.text for token in rest)])[:FEWEST]
 
 
 def relaxed(query: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
@@ -49,13 +49,10 @@ def search(provider: Provider, query: tuple[str, ...], k: int) -> Search:
     return Search([], ())
 
 
-def _is_word(token: Token) -> bool:
-    return token.tag != "PUNCT" and any(character.isalnum() for character in token.text)
-
-
-def _distinct(tokens: list[Token]) -> tuple[str, ...]:
-    """Each word once, whatever its case, as it is first written."""
-    words: dict[str, str] = {}
-    for token in tokens:
-        words.setdefault(token.text.lower(), token.text)
-    return tuple(words.values())
+def _distinct(words: list[str]) -> tuple[str, ...]:
+    """Each word once, whatever its case, as it is first written; signs are no words."""
+    found: dict[str, str] = {}
+    for word in words:
+        if any(character.isalnum() for character in word):
+            found.setdefault(word.lower(), word)
+    return tuple(found.values())

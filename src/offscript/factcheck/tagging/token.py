@@ -61,7 +61,7 @@ def named_entities(text: str, tokens: Sequence[Token]) -> list[str]:
 def _runs(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
     """First and last token of every name."""
     first = last = None
-    for place, token in enumerate(tokens):
+    for place in range(len(tokens)):
         if not _in_name(tokens, place):
             continue
         if first is None or last is None:
