@@ -1,0 +1,16 @@
+"""The almanac: facts of geography and chemistry that come with the package, so that a claim can be checked at once."""
+
+from offscript.factcheck.almanac.claims import AlmanacClaim, draw_claims, prompts
+from offscript.factcheck.almanac.facts import Fact, Relation
+from offscript.factcheck.almanac.storage import almanac_documents, almanac_facts, almanac_index
+
+__all__ = [
+    "AlmanacClaim",
+    "Fact",
+    "Relation",
+    "almanac_documents",
+    "almanac_facts",
+    "almanac_index",
+    "draw_claims",
+    "prompts",
+]

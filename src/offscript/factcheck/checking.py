@@ -1,0 +1,170 @@
+"""The checker: a claim in, a verdict with its evidence out (Figure 2-1 of the thesis)."""
+
+import functools
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from offscript.factcheck.almanac import almanac_index
+from offscript.factcheck.analysis.surfaces import whole_characters
+from offscript.factcheck.checked import Check, CheckedDocument, CheckedSentence, Verdict
+from offscript.factcheck.documents.document import Document
+from offscript.factcheck.evidence import telling_sentences
+from offscript.factcheck.queries import search
+from offscript.factcheck.sources.local import LocalIndex
+from offscript.factcheck.sources.source import Found, Kind, Provider
+from offscript.factcheck.stance.lexical import LexicalStance
+from offscript.factcheck.stance.stance import Stance, StanceModel
+from offscript.factcheck.stance.tokens import STOP_WORDS
+from offscript.factcheck.verdict import VerdictModel, stance_by_kind, verdict_model
+
+LONGEST_CLAIM = 2_000  # characters that are checked: a claim is a sentence, not a book
+LONGEST_QUERY = 64  # words
+FETCHED = 30  # documents a provider is asked for, before re-ranking
+PREFIX = 6  # letters by which words are looked for when sentences are chosen
+UNRELATED = Stance(0.0, 0.0, 0.0, 1.0)
+_WORD = re.compile(r"\w+")
+
+Language = Callable[[str], Mapping[str, float]]
+Rerank = Callable[[str, Sequence[Found]], list[Found]]
+Query = Callable[[str], Sequence[str]]
+
+
+class Checker:
+    """Checks claims against the documents of its providers. Several threads may use one checker.
+
+    `query` makes search words of a claim, `rerank` orders what was found, `language` scores a document's words. Of all
+    documents found the best `documents` are read, and of their sentences the `judged` that share most words with the
+    claim go through the stance model; the others count as unrelated.
+    """
+
+    def __init__(
+        self,
+        providers: Sequence[Provider],
+        *,
+        stance: StanceModel | None = None,
+        verdicts: VerdictModel | None = None,
+        query: Query | None = None,
+        rerank: Rerank | None = None,
+        language: Language | None = None,
+        documents: int = 10,
+        judged: int = 64,
+    ) -> None:
+        self.providers = tuple(providers)
+        self.stance: StanceModel = stance or LexicalStance()
+        self.verdicts = verdicts or verdict_model(self.stance.name)
+        self._query, self._rerank, self._language = query or query_words, rerank or _by_score, language or _no_scores
+        self._documents, self._judged = documents, judged
+
+    def check(self, claim: str) -> Check:
+        """The claim's whole way; whatever the text, there is an answer."""
+        begun = time.perf_counter()
+        text = whole_characters(claim).replace("\0", " ").strip()[:LONGEST_CLAIM]
+        query = tuple(self._query(text))
+        documents = self._read(text, self._found(text, query))
+        probabilities = self.verdicts.probabilities(documents)
+        verdict = self.verdicts.decide(probabilities)
+        return Check(
+            claim=text,
+            query=query,
+            verdict=verdict,
+            confidence=probabilities[verdict],
+            probabilities=probabilities,
+            documents=documents,
+            evidence=telling_sentences(documents, leaning=_leaning(probabilities)),
+            by_kind=stance_by_kind(documents),
+            seconds=time.perf_counter() - begun,
+        )
+
+    def _found(self, claim: str, query: Sequence[str]) -> list[Found]:
+        found = [each for provider in self.providers for each in search(provider, tuple(query), FETCHED).found]
+        once = {(each.document.id, each.document.url): each for each in reversed(found)}
+        kept = [each for each in found if once[each.document.id, each.document.url] is each]
+        return self._rerank(claim, kept)[: self._documents]
+
+    def _read(self, claim: str, found: Sequence[Found]) -> tuple[CheckedDocument, ...]:
+        sentences = [each.document.sentences() for each in found]
+        by_sentence = self._sentence_stances(claim, [each.document for each in found], sentences)
+        by_document = self.stance.of_documents(claim, sentences) if found else np.zeros((0, 4))
+        return tuple(
+            CheckedDocument(
+                document=each.document,
+                kind=each.kind,
+                score=each.score,
+                stance=Stance(*whole.tolist()),
+                sentences=_checked_sentences(each.document, own, stances),
+                language=self._language(each.document.text),
+            )
+            for each, own, stances, whole in zip(found, sentences, by_sentence, by_document, strict=True)
+        )
+
+    def _sentence_stances(
+        self, claim: str, documents: Sequence[Document], sentences: Sequence[Sequence[str]]
+    ) -> list[list[Stance]]:
+        """Of every sentence of every document; those that share too few words with the claim are not judged."""
+        places = [(number, place) for number, own in enumerate(sentences) for place in range(len(own))]
+        shared = _shared_words(claim, [sentences[number][place] for number, place in places])
+        order = np.argsort(-shared, kind="stable")[: self._judged]
+        chosen = [places[each] for each in order if shared[each] > 0]
+        texts = [_in_context(documents[number].title, sentences[number][place]) for number, place in chosen]
+        stances = [[UNRELATED] * len(own) for own in sentences]
+        if texts:
+            judged = self.stance.of_sentences(claim, texts)
+            for (number, place), row in zip(chosen, judged.tolist(), strict=True):
+                stances[number][place] = Stance(*row)
+        return stances
+
+
+def default_checker(*, stance: StanceModel | None = None) -> Checker:
+    """A checker on the almanac that comes with the package."""
+    return Checker([LocalIndex(almanac_index(), kind=Kind.high)], stance=stance)
+
+
+def query_words(claim: str) -> list[str]:
+    """The words of a claim, each once, function words left out unless there are no others."""
+    words = list(dict.fromkeys(_WORD.findall(claim)))
+    telling = [word for word in words if word.lower() not in STOP_WORDS]
+    return (telling or words)[:LONGEST_QUERY]
+
+
+def _shared_words(claim: str, sentences: Sequence[str]) -> NDArray[np.int64]:
+    """How many of the claim's words each sentence holds, by their first letters; [sentences]."""
+    beginnings = {word.lower()[:PREFIX] for word in query_words(claim)}
+    return np.array([sum(word in lower for word in beginnings) for lower in map(str.lower, sentences)], dtype=np.int64)
+
+
+def _in_context(title: str, sentence: str) -> str:
+    """The sentence, after its document's title where it names nothing of that: `It is …` is said of something."""
+    lower = sentence.lower()
+    return sentence if not title or any(word in lower for word in _title_words(title)) else f"{title}: {sentence}"
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _title_words(title: str) -> tuple[str, ...]:
+    return tuple(word for word in _WORD.findall(title.lower()) if word not in STOP_WORDS)
+
+
+def _checked_sentences(
+    document: Document, sentences: Sequence[str], stances: Sequence[Stance]
+) -> tuple[CheckedSentence, ...]:
+    starts = document.sentence_starts()
+    return tuple(
+        CheckedSentence(number, start, start + len(text), text, stance)
+        for number, (start, text, stance) in enumerate(zip(starts, sentences, stances, strict=True))
+    )
+
+
+def _leaning(probabilities: Mapping[Verdict, float]) -> float:
+    supported, refuted = probabilities[Verdict.supported], probabilities[Verdict.refuted]
+    return (supported - refuted) / (supported + refuted)
+
+
+def _by_score(claim: str, found: Sequence[Found]) -> list[Found]:  # noqa: ARG001 (as every re-ranking is called)
+    return sorted(found, key=lambda each: -each.score)
+
+
+def _no_scores(text: str) -> Mapping[str, float]:  # noqa: ARG001 (as every language score is called)
+    return {}

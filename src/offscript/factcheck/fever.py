@@ -1,0 +1,63 @@
+"""FEVER's development claims with their gold evidence texts as a collection to search: no Wikipedia dump is needed."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from offscript.corpora._lines import Lines
+from offscript.errors import OffscriptError
+from offscript.factcheck.claims import LABELS, JudgedClaim
+from offscript.factcheck.documents.document import Document
+from offscript.factcheck.documents.records import BRACKETS
+
+MAX_LINE_BYTES = 1 << 24
+PARTS = ("dev", "test")
+
+
+@dataclass(frozen=True)
+class FeverPassages:
+    """The distinct evidence texts as documents, and the claims of the paper's two halves."""
+
+    documents: list[Document]
+    claims: dict[str, list[JudgedClaim]]  # by part
+
+
+def read_fever_passages(folder: Path | str) -> FeverPassages:
+    """From a folder with `paper_dev.jsonl.xz`, `paper_test.jsonl.xz` and `gold-evidence-dev/dev.raw.input{0,1}.xz`.
+
+    The evidence texts are those of the claims of both halves, so each half is searched among the other's evidence too.
+    A claim's evidence is its text as a whole: sentence numbers of Wikipedia pages do not apply to it.
+    """
+    folder = Path(folder)
+    texts, claims = (_lines(folder / "gold-evidence-dev" / f"dev.raw.input{number}.xz") for number in (0, 1))
+    if len(texts) != len(claims):
+        raise OffscriptError(f"{folder}: {len(texts)} evidence texts for {len(claims)} claims")
+    ids = {text: f"passage-{number}" for number, text in enumerate(dict.fromkeys(texts))}
+    evidence = {_unquoted(claim): ids[text] for claim, text in zip(claims, texts, strict=True)}
+    documents = [Document(id, text=_plain(text)) for text, id in ids.items()]
+    return FeverPassages(documents, {part: _claims(folder / f"paper_{part}.jsonl.xz", evidence) for part in PARTS})
+
+
+def _claims(path: Path, evidence: dict[str, str]) -> list[JudgedClaim]:
+    found = []
+    for line in _lines(path):
+        record = json.loads(line)
+        passage = evidence.get(record["claim"])
+        sets = (frozenset([(passage, None)]),) if passage is not None else ()
+        found.append(JudgedClaim(str(record["id"]), record["claim"], LABELS[record["label"]], sets))
+    return found
+
+
+def _lines(path: Path) -> list[str]:
+    return [line.rstrip("\n") for line in Lines(path, MAX_LINE_BYTES)]
+
+
+def _unquoted(claim: str) -> str:
+    """Without the CSV quoting that some claims kept."""
+    return claim[1:-1].replace('""', '"') if claim.startswith('"') and claim.endswith('"') else claim
+
+
+def _plain(text: str) -> str:
+    for treebank, plain in BRACKETS.items():
+        text = text.replace(treebank, plain)
+    return text

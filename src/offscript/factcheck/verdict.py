@@ -1,0 +1,143 @@
+"""From stances to a verdict: averaged by kind of source, and weighed into probabilities that are calibrated."""
+
+import functools
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from offscript.errors import OffscriptError
+from offscript.factcheck._logistic import FloatArray, Logistic, fit_logistic
+from offscript.factcheck.checked import CheckedDocument, Verdict
+from offscript.factcheck.sources.source import Kind
+from offscript.factcheck.stance.stance import STANCES, Stance
+
+VERDICTS = tuple(Verdict)
+FEATURES = (
+    "best agree",
+    "best disagree",
+    "second agree",
+    "second disagree",
+    "best agree, squared",
+    "best disagree, squared",
+    "agree − disagree of the most related",
+    "most related",
+    "documents agree",
+    "documents disagree",
+)
+TRUST: Mapping[Kind, float] = {
+    Kind.wikipedia: 1.0,
+    Kind.high: 1.0,
+    Kind.unrated: 1.0,
+    Kind.mixed: 0.6,
+    Kind.low: 0.2,
+}
+"""How much a document of a source counts: the word of one of low factuality settles little."""
+
+
+@dataclass(frozen=True)
+class VerdictModel:
+    """Probabilities of the three verdicts from the stances of sentences and documents.
+
+    A claim is supported or refuted when the likelier of the two has at least `threshold`, else there is not enough
+    information: the threshold was tuned on development claims, as the thesis tunes its own (section 2.3).
+    """
+
+    weights: Logistic
+    threshold: float
+
+    def probabilities(self, documents: Sequence[CheckedDocument]) -> dict[Verdict, float]:
+        """Calibrated, in the order of `Verdict`."""
+        found = self.weights.probabilities(verdict_features(documents)[None])[0]
+        return dict(zip(VERDICTS, found.tolist(), strict=True))
+
+    def decide(self, probabilities: Mapping[Verdict, float]) -> Verdict:
+        """The verdict."""
+        leading = max((Verdict.supported, Verdict.refuted), key=lambda verdict: probabilities[verdict])
+        return leading if probabilities[leading] >= self.threshold else Verdict.unknown
+
+    def to_json(self) -> dict[str, Any]:
+        """Threshold and weights."""
+        return {"threshold": self.threshold, "weights": self.weights.to_json()}
+
+    @classmethod
+    def from_json(cls, written: dict[str, Any]) -> "VerdictModel":
+        """What `to_json` wrote."""
+        try:
+            weights = Logistic.from_json(written["weights"], [verdict.value for verdict in VERDICTS], FEATURES)
+            return cls(weights, float(written["threshold"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise OffscriptError("not a verdict model", why=repr(error), next="fit it again") from error
+
+
+@functools.cache
+def verdict_model(stance: str) -> VerdictModel:
+    """The shipped model for a stance model's name; that of the lexical baseline for a name nobody fitted one for."""
+    folder = resources.files("offscript.assets") / "verdicts"
+    file = folder / f"{stance}.json"
+    chosen = file if file.is_file() else folder / "lexical.json"
+    return VerdictModel.from_json(json.loads(chosen.read_text(encoding="utf-8")))
+
+
+def fit_verdict_model(
+    table: FloatArray, answers: Sequence[Verdict], *, row_weights: FloatArray | None = None
+) -> VerdictModel:
+    """Weights by maximum likelihood, and the threshold that gives most right answers. `table` [claims, features]."""
+    numbers = np.array([VERDICTS.index(answer) for answer in answers], dtype=np.int64)
+    labels = [verdict.value for verdict in VERDICTS]
+    weights = fit_logistic(table, numbers, labels, FEATURES, row_weights=row_weights)
+    return VerdictModel(weights, _best_threshold(weights.probabilities(table), numbers))
+
+
+def verdict_features(documents: Sequence[CheckedDocument]) -> FloatArray:
+    """What the verdict goes by, in the order of `FEATURES`; [features], all from −1 to 1."""
+    if not any(document.sentences for document in documents):
+        return np.zeros(len(FEATURES))
+    trust = np.array([TRUST[document.kind] for document in documents for _ in document.sentences])
+    stances = np.array([sentence.stance.probabilities for document in documents for sentence in document.sentences])
+    agree, disagree = stances[:, 0] * trust, stances[:, 1] * trust  # each [sentences]
+    related = 1 - stances[:, 3]
+    first = int(related.argmax())
+    best_agree, second_agree = _two_best(agree)
+    best_disagree, second_disagree = _two_best(disagree)
+    whole = np.array([document.stance.probabilities for document in documents]).mean(axis=0)
+    return np.array(
+        [
+            best_agree,
+            best_disagree,
+            second_agree,
+            second_disagree,
+            best_agree**2,
+            best_disagree**2,
+            agree[first] - disagree[first],
+            related[first],
+            whole[0],
+            whole[1],
+        ]
+    )
+
+
+def stance_by_kind(documents: Sequence[CheckedDocument]) -> dict[Kind, Stance]:
+    """The stances of the documents averaged over those of each kind of source (section 2.2.5)."""
+    by_kind: dict[Kind, list[tuple[float, ...]]] = {}
+    for document in documents:
+        by_kind.setdefault(document.kind, []).append(document.stance.probabilities)
+    means = {kind: np.mean(stances, axis=0).tolist() for kind, stances in by_kind.items()}
+    return {kind: Stance(**dict(zip(STANCES, means[kind], strict=True))) for kind in Kind if kind in means}
+
+
+def _two_best(values: FloatArray) -> tuple[float, float]:
+    best, second = np.sort(np.append(values, 0.0))[::-1][:2]
+    return float(best), float(second)
+
+
+def _best_threshold(probabilities: FloatArray, answers: NDArray[np.int64]) -> float:
+    """The threshold with most right answers, the smallest of several."""
+    leading, chance = probabilities[:, :2].argmax(axis=1), probabilities[:, :2].max(axis=1)
+    grid = np.linspace(0.2, 0.8, 61)
+    right = [np.mean(np.where(chance >= threshold, leading, 2) == answers) for threshold in grid]
+    return float(grid[int(np.argmax(right))].round(3))
