@@ -1,0 +1,186 @@
+"""Search engines on the web as providers of documents: Google's Custom Search and SearXNG."""
+
+import json
+import os
+from collections.abc import Callable
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+from offscript._specification import nearest
+from offscript.errors import OffscriptError
+from offscript.factcheck.sources.fetching import Fetched, Fetcher, FetchError
+from offscript.factcheck.sources.pages import Listed, read_pages
+from offscript.factcheck.sources.ratings import Ratings
+from offscript.factcheck.sources.source import Found
+
+GOOGLE = "https://www.googleapis.com/customsearch/v1"
+GOOGLE_KEY, GOOGLE_ENGINE = "GOOGLE_API_KEY", "GOOGLE_CSE_ID"
+GOOGLE_PAGE, GOOGLE_MOST = 10, 100  # results an answer holds, and results there are at all
+SEARXNG_ADDRESS = "SEARXNG_URL"
+SEARXNG_MOST_PAGES = 5
+
+
+class SearchEngine(Protocol):
+    """Lists pages for a query."""
+
+    def look_up(self, query: str, k: int) -> list[Listed]:
+        """At most k entries, best first."""
+
+
+class WebSearch:
+    """What an engine lists, read page by page."""
+
+    def __init__(
+        self, engine: SearchEngine, *, fetcher: Fetcher | None = None, ratings: Ratings | None = None, most: int = 10
+    ) -> None:
+        self._engine, self._fetcher = engine, fetcher or Fetcher()
+        self._ratings, self._most = ratings or Ratings(), most
+
+    def find(self, query: str, k: int) -> list[Found]:
+        if not query.strip():
+            return []
+        return read_pages(self._engine.look_up(query, min(k, self._most)), self._fetcher, self._ratings)
+
+
+class Google:
+    """Google's Custom Search JSON API; new keys are no longer given out, and it ends on 1 January 2027.
+
+    https://developers.google.com/custom-search/v1/reference/rest/v1/cse/list
+    """
+
+    def __init__(self, key: str, engine: str, *, address: str = GOOGLE, fetcher: Fetcher | None = None) -> None:
+        self._key, self._engine, self._address = key, engine, address
+        self._fetcher = fetcher or Fetcher()
+
+    @classmethod
+    def from_environment(cls) -> "Google":
+        """With `GOOGLE_API_KEY` and the search engine's id, `GOOGLE_CSE_ID`."""
+        return cls(_from_environment(GOOGLE_KEY), _from_environment(GOOGLE_ENGINE))
+
+    def look_up(self, query: str, k: int) -> list[Listed]:
+        listed: list[Listed] = []
+        wanted = min(k, GOOGLE_MOST)
+        while len(listed) < wanted:
+            size = min(GOOGLE_PAGE, wanted - len(listed))
+            parameters: dict[str, str | int] = {
+                "key": self._key,
+                "cx": self._engine,
+                "q": query,
+                "num": size,
+                "start": len(listed) + 1,
+            }
+            answer = _asked("Google", self._fetcher, self._address, parameters, secret=self._key)
+            items = _entries(answer, "items")
+            listed += [Listed(item["link"], _text(item, "title"), _text(item, "snippet")) for item in items]
+            if len(items) < size:
+                break
+        return _http_only(listed)[:wanted]
+
+
+class SearXNG:
+    """A SearXNG instance that the user runs or was given; its settings must allow the format `json`.
+
+    https://docs.searxng.org/dev/search_api.html
+    """
+
+    def __init__(self, address: str, *, fetcher: Fetcher | None = None) -> None:
+        parts = urlsplit(address)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise OffscriptError(f"{address!r} is no address of SearXNG", next="write https://HOST")
+        self._address = f"{address.rstrip('/')}/search"
+        self._fetcher = fetcher or Fetcher(allowed=frozenset({parts.hostname}))
+
+    @classmethod
+    def from_environment(cls) -> "SearXNG":
+        """At `SEARXNG_URL`."""
+        return cls(_from_environment(SEARXNG_ADDRESS))
+
+    def look_up(self, query: str, k: int) -> list[Listed]:
+        listed: dict[str, Listed] = {}
+        for page in range(1, SEARXNG_MOST_PAGES + 1):
+            answer = _asked("SearXNG", self._fetcher, self._address, {"q": query, "format": "json", "pageno": page})
+            results = _entries(answer, "results")
+            known = len(listed)
+            for one in results:
+                listed.setdefault(
+                    one["url"],
+                    Listed(one["url"], _text(one, "title"), _text(one, "content"), _text(one, "publishedDate")[:10]),
+                )
+            if len(listed) >= k or len(listed) == known:
+                break
+        return _http_only(list(listed.values()))[:k]
+
+
+ENGINES: dict[str, Callable[[], SearchEngine]] = {
+    "google": Google.from_environment,
+    "searxng": SearXNG.from_environment,
+}
+
+
+def web_search(name: str, *, ratings: Ratings | None = None) -> WebSearch:
+    """The provider of a name, its key or address taken from the environment."""
+    if name not in ENGINES:
+        raise OffscriptError(f"unknown search engine {name!r}", next=nearest(name, ENGINES))
+    return WebSearch(ENGINES[name](), ratings=ratings)
+
+
+def _from_environment(variable: str) -> str:
+    value = os.environ.get(variable, "").strip()
+    if not value:
+        raise OffscriptError(f"{variable} is not set", next=f"export {variable}=… and try again")
+    return value
+
+
+def _asked(
+    engine: str, fetcher: Fetcher, address: str, parameters: dict[str, str | int], *, secret: str = ""
+) -> dict[str, Any]:
+    """The engine's answer; a fault is told in one line that does not give the key away."""
+    try:
+        fetched = fetcher.get(address, parameters)
+    except FetchError as fault:
+        told = str(fault).replace(secret, "…") if secret else str(fault)
+        raise OffscriptError(f"{engine} cannot be asked", why=told) from None
+    answer = _json(fetched)
+    if fetched.status != 200 or answer is None:
+        raise OffscriptError(f"{engine} answered {fetched.status}", why=_reason(answer), next=_advice(engine, fetched))
+    return answer
+
+
+def _json(fetched: Fetched) -> dict[str, Any] | None:
+    try:
+        answer = json.loads(fetched.body)
+    except (ValueError, RecursionError):
+        return None
+    return answer if isinstance(answer, dict) else None
+
+
+def _reason(answer: dict[str, Any] | None) -> str:
+    """Google's `{"error": {"message": …}}`, SearXNG's `{"error": …}`."""
+    if answer is None:
+        return "its answer is no JSON object"
+    error = answer.get("error", "")
+    told = error.get("message", "") if isinstance(error, dict) else error
+    return str(told)[:200]
+
+
+def _advice(engine: str, fetched: Fetched) -> str:
+    if engine == "SearXNG" and fetched.status in (200, 403):
+        return "allow json under search.formats in its settings.yml"
+    return "try again later" if fetched.status == 429 or fetched.status >= 500 else "check the key and the address"
+
+
+def _entries(answer: dict[str, Any], field: str) -> list[dict[str, Any]]:
+    """The entries that are objects with an address; engines that have nothing leave the field out."""
+    address = {"items": "link", "results": "url"}[field]
+    entries = answer.get(field)
+    found = entries if isinstance(entries, list) else []
+    return [one for one in found if isinstance(one, dict) and isinstance(one.get(address), str)]
+
+
+def _text(entry: dict[str, Any], field: str) -> str:
+    value = entry.get(field)
+    return value if isinstance(value, str) else ""
+
+
+def _http_only(listed: list[Listed]) -> list[Listed]:
+    return [entry for entry in listed if entry.url.lower().startswith(("http://", "https://"))]
