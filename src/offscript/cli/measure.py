@@ -10,6 +10,7 @@ from offscript.cli import (
     measure_recovery,
     measure_regret,
     measure_sampling,
+    measure_stance,
     measure_stereotypes,
     measure_text,
 )
@@ -21,6 +22,7 @@ app.command("exposure")(measure_exposure.exposure)
 app.command("regret")(measure_regret.regret)
 app.command("recovery")(measure_recovery.recovery)
 app.command("sampling")(measure_sampling.sampling)
+app.command("stance")(measure_stance.stance)
 app.command("stereotypes")(measure_stereotypes.stereotypes)
 app.command("associations")(measure_associations.associations)
 app.command("quality")(measure_text.quality)
