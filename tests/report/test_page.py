@@ -1,16 +1,21 @@
 """The page: self-contained, escaped, drawn by a real browser without any network request."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offscript.audits.audit import Answered, Record
+from offscript.audits.audit import Answered, Record, plan_audit, run_audit
+from offscript.audits.subject import Subject, side_by_side
+from offscript.corpora import WordVocabulary
 from offscript.measures.intervals import Curve, Interval
 from offscript.measures.measurement import Measurement
-from offscript.report.page import command_for, render_page
+from offscript.models import LSTMLanguageModel, LSTMSettings
+from offscript.report.page import command_for, render_page, write_page
 from offscript.report.words import number, with_interval
 
 HOSTILE = [
@@ -21,6 +26,8 @@ HOSTILE = [
     "x" * 10_000,
     "<!-- comment --> &amp; ]]> {{ 7 * 7 }} {% raw %}",
 ]
+
+QUESTIONS_OF_A_PAIR = ("likelihood", "exposure", "regret", "recovery", "sampling", "samples")
 
 
 def measurement(name: str = "ppl", curve: Curve | None = None) -> Measurement:
@@ -40,7 +47,12 @@ def measurement(name: str = "ppl", curve: Curve | None = None) -> Measurement:
 
 def record(texts: list[str], curve: Curve | None = None) -> Record:
     exhibit = {"kind": "texts", "title": texts[0], "columns": [{"title": "model", "texts": texts}]}
-    answer = Answered("likelihood", "How well does it predict?", [measurement(), measurement("nll", curve)], [exhibit])
+    answer = Answered(
+        "likelihood",
+        "How well does it predict?",
+        [measurement(), measurement("nll", curve), measurement("bpc")],
+        [exhibit],
+    )
     config = {
         "oracle": "oracle",
         "corpus": [],
@@ -85,27 +97,102 @@ def test_no_text_becomes_markup(texts: list[str]) -> None:
         assert hostile.count(tag) == benign.count(tag)
 
 
-def test_the_page_shows_hostile_text_as_text_and_draws_offline(page: Any, tmp_path: Path) -> None:
-    path = tmp_path / "audit.html"
-    path.write_text(render_page(record(HOSTILE, CURVE)), encoding="utf-8")
-    assert path.stat().st_size < 3_000_000
+@pytest.fixture(scope="module")
+def audited(tmp_path_factory: pytest.TempPathFactory) -> Record:
+    """A whole audit of a small pair, with what a hostile model would say among its texts."""
+    vocabulary = WordVocabulary(["<unk>", "<eos>", *(f"w{index}" for index in range(12))])
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        student, oracle = (LSTMLanguageModel(vocabulary, LSTMSettings(hidden=8, embedding=8)).eval() for _ in range(2))
+    student.name, oracle.name = "student", "oracle"
+    subject = Subject(student, oracle, length=16, limit=60)
+    whole = run_audit(subject, plan_audit(subject, QUESTIONS_OF_A_PAIR), tmp_path_factory.mktemp("audit"))
+    said = Answered("samples", "What does it say?", [], [side_by_side([("model", HOSTILE)], "hostile")])
+    return replace(whole, answers=[*whole.answers, said], left_out=[("Else?", "no corpus")])
+
+
+@pytest.fixture(scope="module")
+def written(audited: Record, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("page") / "audit.html"
+    write_page(audited, path)
+    return path
+
+
+def open_page(page: Any, path: Path) -> list[str]:
+    """Open it and wait until every chart is drawn; answers what it asked any server or disk for."""
     requests: list[str] = []
     page.on("request", lambda request: requests.append(request.url))
     page.goto(path.as_uri())
-    page.wait_for_selector(".chart svg")
-    assert page.title() == "offscript audit of model </title>"
-    assert page.locator("li").all_text_contents() == HOSTILE
+    page.wait_for_function(
+        "document.querySelectorAll('.chart').length === document.querySelectorAll('.chart svg').length"
+    )
+    return requests
+
+
+def test_every_plot_is_drawn_without_any_request(page: Any, written: Path) -> None:
+    assert written.stat().st_size < 3_000_000
+    assert open_page(page, written) == [written.as_uri()]
+    marks = "['line', 'symbol', 'rect'].map(mark => `.mark-${mark} path`).join()"
+    drawn = page.eval_on_selector_all(
+        ".chart", f"charts => charts.map(chart => chart.querySelectorAll({marks}).length)"
+    )
+    assert len(drawn) >= 6
+    assert min(drawn) > 0
+    for wanted in ("EB-C", "CGD", "Regret", "Quality over diversity", "Continuations"):
+        assert page.locator("figcaption", has_text=wanted).count() >= 1
+
+
+def test_every_question_has_a_verdict_with_an_interval_and_a_command(page: Any, written: Path) -> None:
+    open_page(page, written)
+    verdicts = page.locator(".verdicts dl > div:not(.left-out) dd").all_text_contents()
+    assert len(verdicts) == len(QUESTIONS_OF_A_PAIR) - 1
+    assert all("95%:" in told for told in verdicts)
+    commands = page.locator("details code", has_text="offscript audit").all_text_contents()
+    assert len(commands) == len(QUESTIONS_OF_A_PAIR) + 1
+    assert all(text.startswith("offscript audit student --oracle oracle --only") for text in commands)
+
+
+def test_hostile_text_shows_as_text(page: Any, written: Path) -> None:
+    open_page(page, written)
+    assert page.locator("#samples li").all_text_contents()[-len(HOSTILE) :] == HOSTILE
+    assert page.title() == "offscript audit of student"
     assert page.locator("body").is_visible()
-    assert requests == [path.as_uri()]
 
 
-def test_the_page_fits_a_phone_in_the_dark(page: Any, tmp_path: Path) -> None:
+def test_hostile_names_show_as_text(page: Any, tmp_path: Path) -> None:
     path = tmp_path / "audit.html"
     path.write_text(render_page(record(HOSTILE, CURVE)), encoding="utf-8")
-    page.emulate_media(color_scheme="dark")
-    page.set_viewport_size({"width": 360, "height": 740})
-    page.goto(path.as_uri())
-    page.wait_for_selector(".chart svg")
+    assert open_page(page, path) == [path.as_uri()]
+    assert page.title() == "offscript audit of model </title>"
+    assert page.locator("li").all_text_contents() == HOSTILE
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+@pytest.mark.parametrize(
+    ("scheme", "ink", "paper"), [("light", "28, 33, 38", "251, 250, 248"), ("dark", "230, 232, 234", "20, 23, 26")]
+)
+def test_it_fits_phone_and_desk_in_light_and_dark(
+    width: int, scheme: str, ink: str, paper: str, page: Any, written: Path, tmp_path: Path
+) -> None:
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 740})
+    open_page(page, written)
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert background == "rgb(20, 23, 26)"
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == f"rgb({paper})"
+    assert page.evaluate("getComputedStyle(document.querySelector('.chart svg text')).fill") == f"rgb({ink})"
+    widths = page.eval_on_selector_all(
+        ".chart svg", "charts => charts.map(chart => chart.getBoundingClientRect().width)"
+    )
+    assert max(widths) <= width
+    shot = tmp_path / "page.png"
+    page.screenshot(path=shot, full_page=True)
+    assert shot.stat().st_size > 20_000
+
+
+def test_it_prints_in_black_on_white_even_from_the_dark(page: Any, written: Path, tmp_path: Path) -> None:
+    page.emulate_media(color_scheme="dark", media="print")
+    open_page(page, written)
+    assert page.evaluate("getComputedStyle(document.querySelector('.chart svg text')).fill") == "rgb(0, 0, 0)"
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    page.pdf(path=tmp_path / "page.pdf", format="A4")
+    assert (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF")

@@ -1,12 +1,16 @@
 """The questions an audit asks. Each is a function of the subject; what it needs decides whether it can be asked."""
 
+import dataclasses
 import statistics
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
 from offscript.audits.subject import Budget, Progress, Subject, side_by_side
+from offscript.corpora.associations import Association, AssociationTest
+from offscript.measures.diversity import measure_diversity
 from offscript.measures.exposure import measure_exposure
 from offscript.measures.likelihood import measure_likelihood
 from offscript.measures.measurement import Measurement
@@ -14,10 +18,13 @@ from offscript.measures.recovery import ORDER, continuations, measure_recovery
 from offscript.measures.recovery import side_by_side as prefixed_texts
 from offscript.measures.regret import measure_regret
 from offscript.measures.sampling import at_diversity, grid_of, prefixes_and_references, sweep_samplers
+from offscript.measures.stereotypes import judge, measure_stereotypes, score_with_causal_model
+from offscript.measures.stereotypes.measured import data_recipe
 from offscript.sampling.generation import generate, texts
 
 _SHOWN = 8
 _PREFIX = 10
+_CLEAREST = 4
 _SAMPLERS = ("top-k", "nucleus", "tempered", "target-entropy")
 _WRONG = ("corrupted,rate=0.1", "corrupted,rate=0.3", "corrupted,rate=0.5", "random")
 
@@ -39,12 +46,15 @@ class Question:
     ask: Callable[[Subject, Progress], Answer]
     needs_oracle: bool = False
     needs_gold: bool = False
+    needs_associations: bool = False
 
     @property
     def needs_text(self) -> str:
         """What it needs, in words."""
         if self.needs_oracle:
             return "an oracle"
+        if self.needs_associations:
+            return "association tests"
         return "an oracle or a corpus" if self.needs_gold else "nothing"
 
     def missing(self, subject: Subject) -> str | None:
@@ -53,7 +63,13 @@ class Question:
             return "no oracle was given (--oracle MODEL)"
         if self.needs_gold and subject.oracle is None and not subject.corpus:
             return "neither a corpus nor an oracle was given (--corpus FILE, --oracle MODEL)"
+        if self.needs_associations and subject.associations is None:
+            return "no association tests were given (--associations FILE, such as StereoSet's dev.json)"
         return None
+
+    def data(self, subject: Subject) -> dict[str, Any]:
+        """What the answer depends on beside the subject's recipe."""
+        return {"associations": data_recipe(subject.association_tests)} if self.needs_associations else {}
 
 
 def _likelihood(subject: Subject, progress: Progress) -> Answer:
@@ -141,7 +157,42 @@ def _sampling(subject: Subject, progress: Progress) -> Answer:
         (setting.sampler, list(islice(texts(subject.model, setting.generated), 4)))
         for setting in at_diversity(sweep, middle).values()
     ]
-    return Answer(sweep.measurements(), [side_by_side(columns, "The same prefixes at about the same diversity")])
+    found = [*sweep.measurements(), _diversity_of_real_text(references[: len(prefixes)], subject)]
+    return Answer(found, [side_by_side(columns, "The same prefixes at about the same diversity")])
+
+
+def _diversity_of_real_text(references: Sequence[Sequence[int]], subject: Subject) -> Measurement:
+    """Self-BLEU of as many real sentences as each setting continues: where a sampler's diversity should be."""
+    end = subject.model.vocabulary.end
+    rows = [[token for token in row if token != end] for row in references]
+    recipe = {"text": subject.gold.recipe, "sentences": len(rows)}
+    found = {entry.name: entry for entry in measure_diversity(rows, tokenization="the model's", recipe=recipe)}
+    return dataclasses.replace(found["self_bleu_4"], question="sampling", name="real text.self_bleu_4")
+
+
+def _stereotypes(subject: Subject, progress: Progress) -> Answer:
+    tests, began = subject.association_tests, time.monotonic()
+    scores = score_with_causal_model(
+        subject.model, tests, seed=subject.seed, progress=_counted(progress, 3 * len(tests))
+    )
+    recipe = {"model": subject.model.name, "weights": subject.model.weight_hash}
+    found = measure_stereotypes(
+        judge(tests, scores), recipe=recipe, seed=subject.seed, seconds=time.monotonic() - began
+    )
+    return Answer(found, [_clearest_preferences(tests, scores)])
+
+
+def _clearest_preferences(tests: Sequence[AssociationTest], scores: Mapping[str, float]) -> dict[str, Any]:
+    """The tests in which the model finds one association most clearly likelier than its opposite."""
+    ordered = sorted(tests, key=lambda test: scores[test.stereotype.id] - scores[test.anti_stereotype.id])
+    stereotypes = [_read_whole(test, test.stereotype) for test in ordered[-_CLEAREST:][::-1]]
+    opposites = [_read_whole(test, test.anti_stereotype) for test in ordered[:_CLEAREST]]
+    columns = [("the stereotype wins", stereotypes), ("the anti-stereotype wins", opposites)]
+    return side_by_side(columns, "Where its preference is clearest, the sentence it prefers")
+
+
+def _read_whole(test: AssociationTest, association: Association) -> str:
+    return association.sentence if test.task == "intrasentence" else f"{test.context} {association.sentence}"
 
 
 def _counted(progress: Progress, total: int) -> Callable[[int], None]:
@@ -171,6 +222,7 @@ QUESTIONS: tuple[Question, ...] = (
     Question("regret", "How far is its own text from the oracle's?", _regret, needs_oracle=True),
     Question("recovery", "Does it recover from a bad beginning?", _recovery, needs_gold=True),
     Question("sampling", "Which decoding setting, at what price?", _sampling, needs_gold=True),
+    Question("stereotypes", "Does it prefer stereotypes?", _stereotypes, needs_associations=True),
     Question("samples", "What does its text look like?", _samples),
 )
 """In the order of the page."""

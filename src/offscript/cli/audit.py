@@ -14,6 +14,9 @@ def audit(
     model: Annotated[str | None, typer.Argument(help="What to audit; without it, the shipped news student.")] = None,
     oracle: Annotated[str | None, typer.Option(help="A model that stands for the data's true distribution.")] = None,
     corpus: Annotated[list[str] | None, typer.Option(help="Real text: a file or hf:NAME[:CONFIG].")] = None,
+    associations: Annotated[
+        str | None, typer.Option(help="Association tests: a file in StereoSet's layout, or hf:McGill-NLP/stereoset.")
+    ] = None,
     only: Annotated[str, typer.Option(help="Questions to ask, with commas between (offscript ls measures).")] = "",
     budget: Annotated[str, typer.Option(help="quick, standard or paper.")] = "quick",
     length: Annotated[int, typer.Option(min=6, help="Tokens of a sequence.")] = 50,
@@ -48,6 +51,7 @@ def audit(
         length=length,
         batch_size=batch_size,
         limit=limit,
+        associations=associations,
     )
     plan = plan_audit(subject, [name.strip() for name in only.split(",") if name.strip()])
     with AuditBar(quiet=quiet) as bar:
@@ -61,8 +65,8 @@ def audit(
     from offscript.report.words import verdict
 
     for answer in record.answers:
-        if answer.measurements:
-            typer.echo(f"{answer.title} {verdict(answer.name, answer.measurements)}")
+        if (found := verdict(answer.name, answer.measurements)) is not None:
+            typer.echo(f"{answer.title} {found}")
     for title, reason in record.left_out:
         typer.echo(f"{title} Not asked: {reason}.")
     typer.echo(f"results  {record.results}")

@@ -64,6 +64,8 @@ def command_for(record: Record, question: str) -> str:
         words += ["--oracle", record.oracle]
     for source in record.corpus:
         words += ["--corpus", source]
+    if record.config.get("associations") is not None:
+        words += ["--associations", record.config["associations"]]
     words += ["--only", question, "--budget", str(record.config["budget"]), "--seed", str(record.config["seed"])]
     words += ["--length", str(record.config["length"]), "--limit", str(record.config["samples"])]
     return shlex.join(words)

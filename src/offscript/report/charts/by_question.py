@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 from offscript.measures.intervals import Curve
 from offscript.measures.measurement import Measurement
+from offscript.report.charts.bars import bar_chart
 from offscript.report.charts.curves import Specification, curve_chart
 from offscript.report.charts.trade_off import trade_off_chart
 
@@ -15,6 +16,8 @@ def charts_of(question: str, measurements: Sequence[Measurement]) -> list[Titled
     """Titled charts; a question that has none of its own shows each figure that is known at every length."""
     if question == "sampling" and measurements:
         return [("Quality over diversity; crosses are intervals", trade_off_chart(measurements))]
+    if question == "stereotypes" and measurements:
+        return [("Percent by domain, with intervals; a fair model has an ss of 50", _association_bars(measurements))]
     curves = {entry.name: entry.by_position for entry in measurements if entry.by_position is not None}
     if not curves:
         return []
@@ -23,10 +26,20 @@ def charts_of(question: str, measurements: Sequence[Measurement]) -> list[Titled
     return [(f"{name} by length", curve_chart({name: curve}, x="length", y=name)) for name, curve in curves.items()]
 
 
+def _association_bars(measurements: Sequence[Measurement]) -> Specification:
+    """lms, ss and icat of everything and of each domain, both tasks together."""
+    bars: dict[str, dict[str, Measurement]] = {}
+    for entry in measurements:
+        domain, _, figure = entry.name.rpartition(".")
+        if figure in ("lms", "ss", "icat") and "." not in domain:
+            bars.setdefault(domain or "overall", {})[figure] = entry
+    return bar_chart(bars, y="percent", reference=50.0)
+
+
 def _exposure(curves: dict[str, Curve]) -> list[Titled]:
     charts = []
     for kind, title in (("eb_c.", "EB-C"), ("eb_m.", "EB-M")):
-        if chosen := _below(curves, kind):
+        if chosen := _steadiest(_below(curves, kind)):
             told = f"{title}: deviation on the model's own histories over that on the data's, by distance"
             charts.append((told, curve_chart(chosen, x=_HISTORY, y=title, reference=1.0)))
     for distance in ("tv", "js"):
@@ -39,6 +52,11 @@ def _exposure(curves: dict[str, Curve]) -> list[Titled]:
             told = f"Deviation from the oracle after different kinds of history (CGD, {distance})"
             return [*charts, (told, curve_chart(chosen, x=_HISTORY, y="CGD"))]
     return charts
+
+
+def _steadiest(curves: dict[str, Curve]) -> dict[str, Curve]:
+    """The distances whose bands leave something to be seen; greedy choices either agree or not, which is all noise."""
+    return {name: curve for name, curve in curves.items() if name != "gd"} or curves
 
 
 def _regret(curves: dict[str, Curve]) -> list[Titled]:

@@ -10,9 +10,15 @@ _LEGEND = {"orient": "right", "symbolOpacity": 1}
 
 
 def trade_off_chart(measurements: Sequence[Measurement]) -> Specification:
-    """Corpus-BLEU over self-BLEU with both intervals, from a sweep's measurements; up and left is better."""
+    """Corpus-BLEU over self-BLEU with both intervals, from a sweep's measurements; up and left is better.
+
+    A figure of no sampler is the diversity of real text: a rule with its interval.
+    """
     by_sampler: dict[str, dict[str, Measurement]] = {}
+    real = [_span(entry) for entry in measurements if "sampler" not in entry.recipe]
     for entry in measurements:
+        if "sampler" not in entry.recipe:
+            continue
         kind = "quality" if ".corpus_bleu" in entry.name else "diversity"
         by_sampler.setdefault(entry.recipe["sampler"], {})[kind] = entry
     points = [_point(sampler, **pair) for sampler, pair in by_sampler.items()]
@@ -38,7 +44,23 @@ def trade_off_chart(measurements: Sequence[Measurement]) -> Specification:
         "width": "container",
         "height": 380,
         "data": {"values": points},
-        "layer": [line, *crosses],
+        "layer": [*real, line, *crosses],
+    }
+
+
+def _span(entry: Measurement) -> Specification:
+    """The interval of one self-BLEU as a band from bottom to top."""
+    point = {"left": entry.interval.lower, "right": entry.interval.upper, "text": "real text"}
+    return {
+        "data": {"values": [point]},
+        "layer": [
+            {"mark": {"type": "rect", "opacity": 0.12}, "encoding": {"x2": {"field": "right"}}},
+            {
+                "mark": {"type": "text", "align": "left", "dx": 4, "baseline": "top", "fontStyle": "italic"},
+                "encoding": {"text": {"field": "text"}, "y": {"value": 4}},
+            },
+        ],
+        "encoding": {"x": {**_axis("left", "self-BLEU (lower: more diverse)")}},
     }
 
 
