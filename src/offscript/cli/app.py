@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from offscript import __version__
-from offscript.cli import audit, generate, ls, measure, report, reproduce, train
+from offscript.cli import audit, generate, index, ls, measure, report, reproduce, train
 
 app = typer.Typer(
     help="Find out where a language model goes off script: from its data, human text, fairness and the facts.",
@@ -19,6 +19,7 @@ app.command("report")(report.report)
 app.command("reproduce")(reproduce.reproduce)
 app.command("train")(train.train)
 app.command("generate")(generate.generate)
+app.command("index")(index.index)
 app.command("ls")(ls.ls)
 app.add_typer(measure.app, name="measure")
 

@@ -17,10 +17,11 @@ class Kind(str, Enum):
     algorithms = "algorithms"
     recipes = "recipes"
     experiments = "experiments"
+    retrieval = "retrieval"
 
 
 def ls(what: Annotated[Kind, typer.Argument(help="What to list.")], as_json: Json = False) -> None:
-    """List shipped models, samplers, measures, training algorithms, recipes or experiments."""
+    """List shipped models, samplers, measures, training algorithms, recipes, experiments or retrieval models."""
     import json
 
     from offscript.cli._results import show_rows
@@ -32,6 +33,7 @@ def ls(what: Annotated[Kind, typer.Argument(help="What to list.")], as_json: Jso
         Kind.algorithms: _algorithms,
         Kind.recipes: _recipes,
         Kind.experiments: _experiments,
+        Kind.retrieval: _retrieval_models,
     }[what]()
     if as_json:
         typer.echo(json.dumps(rows, ensure_ascii=False))
@@ -85,6 +87,22 @@ def _experiments() -> list[dict[str, Any]]:
 
     found = ((name, *scales_of(name)) for name in experiments())
     return [{"experiment": name, "about": title, "scales": ", ".join(scales)} for name, title, scales in found]
+
+
+def _retrieval_models() -> list[dict[str, Any]]:
+    from offscript.factcheck.retrieval import DEFAULT_MODEL, model_names, retrieval_model
+
+    return [
+        {
+            "model": name + (" (default)" if name == DEFAULT_MODEL else ""),
+            "about": _first_sentence(retrieval_model(name)),
+        }
+        for name in model_names()
+    ]
+
+
+def _first_sentence(thing: object) -> str:
+    return (type(thing).__doc__ or "").partition("\n")[0]
 
 
 def _first_comment(path: Any) -> str:

@@ -9,9 +9,11 @@ from offscript.cli import (
     measure_likelihood,
     measure_recovery,
     measure_regret,
+    measure_retrieval,
     measure_sampling,
     measure_stance,
     measure_stereotypes,
+    measure_tagging,
     measure_text,
 )
 
@@ -27,3 +29,5 @@ app.command("stereotypes")(measure_stereotypes.stereotypes)
 app.command("associations")(measure_associations.associations)
 app.command("quality")(measure_text.quality)
 app.command("diversity")(measure_text.diversity)
+app.command("retrieval")(measure_retrieval.retrieval)
+app.command("tagging")(measure_tagging.tagging)

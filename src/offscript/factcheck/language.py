@@ -44,9 +44,7 @@ class Cues:
 
         Entries that hold more than words, such as `a+`, are left out: no word of a text would be theirs alone.
         """
-        cut = [
-            words for entry in entries if " ".join(words := tuple(words_of(entry))) == " ".join(entry.lower().split())
-        ]
+        cut = [tuple(words_of(entry)) for entry in entries if _is_words(entry)]
         phrases: dict[str, tuple[tuple[str, ...], ...]] = {}
         for phrase in dict.fromkeys(cut):
             if len(phrase) > 1:
@@ -175,6 +173,10 @@ def _packaged(package: str, name: str) -> Path:
             f"the default lexicons need {package}", why="it is not installed", next="pip install offscript[factcheck]"
         )
     return Path(next(iter(places))) / name
+
+
+def _is_words(entry: str) -> bool:
+    return " ".join(words_of(entry)) == " ".join(entry.lower().split())
 
 
 @functools.cache

@@ -26,14 +26,14 @@ class LocalIndex:
         retrieval_model(model)
         self.index = index if isinstance(index, Index) else open_index(index)
         self.model, self.kind = model, kind
-        self._ratings, self._searcher = ratings or Ratings(), Searcher(self.index)
+        self._ratings, self.searcher = ratings or Ratings(), Searcher(self.index)
 
     def find(self, query: str, k: int) -> list[Found]:
         return self.find_all([query], k)[0]
 
     def find_all(self, queries: list[str], k: int) -> list[list[Found]]:
         """As `find`, for many queries at once."""
-        rankings = self._searcher.search_all(queries, k, model=self.model)
+        rankings = self.searcher.search_all(queries, k, model=self.model)
         return [[self._found(hit.document_id, hit.score) for hit in hits] for hits in rankings]
 
     def _found(self, id: str, score: float) -> Found:

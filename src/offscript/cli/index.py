@@ -1,0 +1,119 @@
+"""`offscript index`: documents become an index that claims are checked against."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from offscript.cli._options import Json, Limit, Quiet
+
+if TYPE_CHECKING:
+    from offscript.factcheck.documents import Document
+    from offscript.factcheck.index import Index
+    from offscript.factcheck.index.writing import Progress
+
+STOP_WORDS, STEMMER = "english", "porter"
+
+
+def index(
+    sources: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="SOURCE…", help="JSONL, text, Wikipedia dump or test collection; a folder; hf:NAME."),
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", help="Folder of the index.")] = Path("index"),
+    format: Annotated[
+        str, typer.Option(help="auto, jsonl, text, wikipedia, cranfield, trec, npl, scifact or fever.")
+    ] = "auto",
+    add: Annotated[bool, typer.Option("--add", help="Add to the index; a document of a known id is replaced.")] = False,
+    delete: Annotated[list[str] | None, typer.Option("--delete", metavar="ID", help="Delete a document.")] = None,
+    merge: Annotated[bool, typer.Option("--merge", help="Make one file of all, without deleted documents.")] = False,
+    stop_words: Annotated[str | None, typer.Option(help="english or none; english by default.")] = None,
+    stemmer: Annotated[str | None, typer.Option(help="none, porter, english, german …; porter by default.")] = None,
+    limit: Limit = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Index documents in one pass, or add to an index, or delete from it. Killed, it leaves the index as it was."""
+    import json
+    import time
+
+    started = time.perf_counter()
+    _check_wishes(bool(sources), add, delete, merge, (stop_words, stemmer))
+    with _following(quiet=quiet) as progress:
+        documents = _documents(sources or [], format, limit)
+        found = _written(documents if sources else None, out, add, delete or [], merge, (stop_words, stemmer), progress)
+    report = {
+        "index": str(out),
+        "documents": len(found),
+        "tokens": found.tokens,
+        "analyzer": found.analyzer.settings(),
+        "bytes": sum(path.stat().st_size for path in out.iterdir() if path.is_file()),
+        "seconds": time.perf_counter() - started,
+    }
+    if as_json:
+        typer.echo(json.dumps(report, ensure_ascii=False))
+        return
+    typer.echo(f"{out}: {len(found):,} documents, {found.tokens:,} tokens, {report['seconds']:.1f} s")
+
+
+def _check_wishes(
+    sources: bool, add: bool, delete: list[str] | None, merge: bool, analysis: tuple[str | None, str | None]
+) -> None:
+    from offscript.errors import OffscriptError
+
+    if not sources and not delete and not merge:
+        raise OffscriptError("no documents named", next="write offscript index SOURCE --out DIR")
+    if add and not sources:
+        raise OffscriptError("--add without documents", next="name what to add: offscript index SOURCE --add --out DIR")
+    if sources and (delete or merge) and not add:
+        raise OffscriptError(
+            "a new index has nothing to delete or merge", next="add to one with --add, or leave out the documents"
+        )
+    if any(analysis) and (add or not sources):
+        raise OffscriptError(
+            "--stop-words and --stemmer are for new indexes", why="an index keeps the analysis it was made with"
+        )
+
+
+def _documents(sources: list[str], format: str, limit: int | None) -> Iterator["Document"]:
+    from itertools import chain, islice
+
+    from offscript.factcheck.documents import read_documents
+
+    readers = [read_documents(source, format=format) for source in sources]  # type: ignore[arg-type]
+    return islice(chain.from_iterable(readers), limit)
+
+
+def _written(
+    documents: Iterable["Document"] | None,
+    out: Path,
+    add: bool,
+    delete: list[str],
+    merge: bool,
+    analysis: tuple[str | None, str | None],
+    progress: "Progress",
+) -> "Index":
+    """Delete, then add or build, then merge; each step is whole before the next begins."""
+    from offscript.factcheck.analysis import Analyzer
+    from offscript.factcheck.index import add_documents, build_index, delete_documents, merge_index, open_index
+
+    if delete:
+        delete_documents(out, delete)
+    if documents is not None and add:
+        add_documents(out, documents, progress=progress)
+    elif documents is not None:
+        analyzer = Analyzer(analysis[0] or STOP_WORDS, analysis[1] or STEMMER)
+        build_index(documents, out, analyzer=analyzer, progress=progress)
+    return merge_index(out) if merge else open_index(out, verify=False)
+
+
+@contextmanager
+def _following(*, quiet: bool) -> Iterator["Progress"]:
+    """A count of documents on standard error; how many there will be is not known in one pass."""
+    from offscript.cli._progress import progress_bar
+
+    with progress_bar(quiet=quiet) as bar:
+        task = bar.add_task("index", total=None, note="documents")
+        yield lambda taken: bar.update(task, completed=taken)
