@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from offscript.errors import OffscriptError
 from offscript.factcheck.stance.pairs import EVIDENCE, PairSet, rows_of
+from offscript.factcheck.stance.scores import FNC_POINTS, f1_scores, fnc_scores
 from offscript.factcheck.stance.stance import STANCES, StanceModel
 from offscript.measures import _resampling
 from offscript.measures._resampling import FloatArray
@@ -23,15 +24,8 @@ from offscript.measures.intervals import RESAMPLES, Difference, Interval, bootst
 from offscript.measures.measurement import Measurement, environment
 
 QUESTION = "stance"
-UNRELATED = STANCES.index("unrelated")
 _BINS = 10
 _METHOD = "bootstrap percentile by group"
-
-FNC_POINTS = np.full((4, 4), 0.25)
-"""Points [gold, predicted]: 1 for the right one of agree, disagree and discuss, ¼ for another of them, ¼ for unrelated."""
-np.fill_diagonal(FNC_POINTS, 1.0)
-FNC_POINTS[UNRELATED], FNC_POINTS[:, UNRELATED] = 0.0, 0.0
-FNC_POINTS[UNRELATED, UNRELATED] = 0.25
 
 
 @dataclass(frozen=True)
@@ -151,13 +145,6 @@ def compare(first: Judged, second: Judged, *, seed: int = 1, resamples: int = RE
     return {name: _difference(value[place], draws[:, place]) for place, name in enumerate(scores)}
 
 
-def f1_scores(tables: FloatArray) -> FloatArray:
-    """F1 of each label [rows, labels] from confusion matrices [rows, labels, labels]; 0 where nothing is right."""
-    right = np.diagonal(tables, axis1=1, axis2=2)
-    total = tables.sum(axis=1) + tables.sum(axis=2)
-    return 2 * right / np.maximum(total, 1e-12)
-
-
 def _scores(labels: tuple[str, ...]) -> dict[str, Callable[[FloatArray], FloatArray]]:
     """Functions of confusion matrices [rows, labels, labels]."""
     scores: dict[str, Callable[[FloatArray], FloatArray]] = {
@@ -165,8 +152,7 @@ def _scores(labels: tuple[str, ...]) -> dict[str, Callable[[FloatArray], FloatAr
         "macro_f1": lambda tables: f1_scores(tables).mean(axis=1),
     }
     if labels == STANCES:
-        best = FNC_POINTS.diagonal()
-        scores["fnc_score"] = lambda tables: (tables * FNC_POINTS).sum(axis=(1, 2)) / (tables.sum(axis=2) @ best)
+        scores["fnc_score"] = fnc_scores
     for place, label in enumerate(labels):
         scores[f"f1.{label}"] = lambda tables, place=place: f1_scores(tables)[:, place]  # type: ignore[misc]
     return scores

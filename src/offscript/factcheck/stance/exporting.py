@@ -1,7 +1,7 @@
 """From a trained network to the graph that ships: an int8 encoder, and heads taught on what that encoder says."""
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,29 +54,33 @@ def quantise(path: Path, out: Path) -> Path:
 
 
 def refit_heads(
-    network: PairNetwork, encoder: Path, packed: PairEncoder, tasks: Sequence[Task], *, epochs: int = 2, seed: int = 1
+    network: PairNetwork,
+    encoder: Path,
+    packed: PairEncoder,
+    tasks: Sequence[Task],
+    *,
+    weights: Mapping[str, Tensor],
+    epochs: int = 2,
+    seed: int = 1,
 ) -> None:
     """Teach the heads some more on the encodings of a (quantised) encoder's graph, which are computed once."""
     judge = OnnxJudge(encoder, packed)
     batches = [batch for task in tasks for batch in _encoded_batches(judge, packed, task)]
     parameters = [each for task in tasks for each in network.heads[task.head].parameters()]
     optimiser = torch.optim.AdamW(parameters, lr=1e-4, weight_decay=0.01)
-    weights = {task.name: _class_weights(task) for task in tasks}
     generator = np.random.default_rng(seed)
     network.heads.eval()  # averages of all K predictions, as they are served
     for _ in range(epochs):
         for place in generator.permutation(len(batches)):
             task, arrays, encoded, labels = batches[place]
             answers = log_of(network.answer(task.head, encoded.float(), arrays))
-            loss = nn.functional.nll_loss(answers, labels, weight=weights[task.name])
+            loss = nn.functional.nll_loss(answers, labels, weight=weights.get(task.name))
             optimiser.zero_grad(set_to_none=True)
             loss.backward()
             optimiser.step()
 
 
-def _encoded_batches(
-    judge: OnnxJudge, packed: PairEncoder, task: Task
-) -> list[tuple[Task, PairBatch, Tensor, Tensor]]:
+def _encoded_batches(judge: OnnxJudge, packed: PairEncoder, task: Task) -> list[tuple[Task, PairBatch, Tensor, Tensor]]:
     """Batches of like length with their encodings in half precision."""
     order = np.argsort([len(claim) + len(text or "") for claim, text, _ in task.examples], kind="stable")
     batches = []

@@ -8,13 +8,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
-from torch import Tensor
 
 from offscript._files import write_json
 from offscript.factcheck.stance import storage
 from offscript.factcheck.stance.network import PairBatch, PairNetwork, load_encoder, make_head
 from offscript.factcheck.stance.packing import PairEncoder
-from offscript.factcheck.stance.pairs import EVIDENCE, Pair, read_pairs
+from offscript.factcheck.stance.pairs import EVIDENCE, read_pairs, sampled
 from offscript.factcheck.stance.recipe import EncoderSettings, StanceRecipe
 from offscript.factcheck.stance.relatedness import Relatedness, features_of_pairs, fit_relatedness
 from offscript.factcheck.stance.stance import STANCES
@@ -65,7 +64,7 @@ def train_mtranssan(
     fine_tuning = [stance, *_tasks(recipe.beside.tasks, recipe)]
     network = _network(encoder, settings, [*pretraining, *fine_tuning], recipe.seed)
     packed = PairEncoder(tokenizer, settings.length, padding=encoder.config.pad_token_id or 0)
-    weights = {STANCE: class_weights(stance, recipe.class_weights)}
+    weights = {STANCE: torch.from_numpy(stance.class_weights(recipe.class_weights))}
     rates = (recipe.batch_size, recipe.learning_rate, recipe.head_learning_rate)
     stages = [Stage("fine-tuning", fine_tuning, recipe.epochs, *rates, weights)]
     if pretraining and not (folder / "fine-tuning.safetensors").is_file():
@@ -108,27 +107,11 @@ def stance_task(recipe: StanceRecipe, tokenizer: Tokenizer) -> tuple[Relatedness
     return relatedness, Task(STANCE, STANCE, STANCES, examples)
 
 
-def sampled(pairs: Sequence[Pair], limit: int | None, seed: int) -> list[Pair]:
-    """At most so many pairs, drawn at random, in their order."""
-    if limit is None or limit >= len(pairs):
-        return list(pairs)
-    rows = np.random.default_rng(seed).permutation(len(pairs))[:limit]
-    return [pairs[row] for row in sorted(rows)]
-
-
 def _within_class_limit(labels: NDArray[np.int64], limit: int | None, seed: int) -> NDArray[np.int64]:
     """Places of at most so many examples of a label, drawn at random, in their order."""
     order = np.random.default_rng(seed).permutation(len(labels))
     kept = [order[labels[order] == label][:limit] for label in np.unique(labels)]
     return np.sort(np.concatenate(kept))
-
-
-def class_weights(task: Task, power: float) -> Tensor:
-    """Frequencies to the minus `power`, with mean 1 over the examples."""
-    labels = np.array([label for _, _, label in task.examples])
-    shares = np.bincount(labels, minlength=len(task.labels)).clip(min=1) / len(labels)
-    weights = shares**-power
-    return torch.tensor(weights / (weights * shares).sum(), dtype=torch.float32)
 
 
 def save(
@@ -148,7 +131,7 @@ def save(
     return folder
 
 
-def load(folder: Path) -> TwoLevelModel:
+def load(folder: Path, *, name: str | None = None) -> TwoLevelModel:
     """What `save` wrote."""
     from transformers import AutoConfig, AutoModel
 
@@ -163,7 +146,7 @@ def load(folder: Path) -> TwoLevelModel:
     network.load_state_dict(storage.read_tensors(folder / storage.WEIGHTS))
     relatedness = storage.read_first_level(folder)
     packed = PairEncoder(relatedness.terms.tokenizer, settings.length, padding=config.pad_token_id or 0)
-    return TwoLevelModel(str(folder), relatedness, TorchJudge(network, packed), storage.reading_of(card))
+    return TwoLevelModel(name or str(folder), relatedness, TorchJudge(network, packed), storage.reading_of(card))
 
 
 def _tasks(limits: dict[str, int], recipe: StanceRecipe) -> list[Task]:

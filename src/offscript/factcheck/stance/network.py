@@ -53,9 +53,7 @@ class PairNetwork(nn.Module):
     def encode(self, batch: PairBatch) -> Tensor:
         """Contextual encodings [rows, time, width]."""
         types = {"token_type_ids": batch.types} if self._typed else {}
-        encoded: Tensor = self.encoder(
-            input_ids=batch.tokens, attention_mask=batch.real, return_dict=False, **types
-        )[0]
+        encoded: Tensor = self.encoder(input_ids=batch.tokens, attention_mask=batch.real, return_dict=False, **types)[0]
         return encoded
 
     def answer(self, head: str, encoded: Tensor, batch: PairBatch) -> Tensor:
@@ -90,7 +88,9 @@ def load_encoder(name: str) -> tuple[Any, Tokenizer]:
         tokenizer = AutoTokenizer.from_pretrained(place).backend_tokenizer
     except (OSError, ValueError, ImportError, AttributeError) as fault:
         why = " ".join(str(fault).split())[:300]
-        raise OffscriptError(f"the encoder {name!r} cannot be loaded", why=why, next="name a folder or a Hub id") from fault
+        raise OffscriptError(
+            f"the encoder {name!r} cannot be loaded", why=why, next="name a folder or a Hub id"
+        ) from fault
     return encoder, unlimited(tokenizer)
 
 

@@ -1,4 +1,4 @@
-"""Claims beside the texts that bear on them, with what people said: FNC-1, FEVER, SciFact, or a JSON file of one's own."""
+"""Claims beside the texts that bear on them, with what people said: FNC-1, SciFact, or JSON lines of one's own."""
 
 import csv
 import io
@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
 
 from offscript._specification import Specification, nearest, parse_specification
 from offscript.corpora._lines import Lines
@@ -20,15 +22,15 @@ EVIDENCE = ("supported", "refuted", "not enough")
 MAX_LINE_BYTES = 1 << 24
 _WORDS_FOR = {
     **{label: label for label in (*STANCES, *EVIDENCE)},
-    **{word: "supported" for word in ("supports", "support", "entailment")},
-    **{word: "refuted" for word in ("refutes", "contradict", "contradiction")},
-    **{word: "not enough" for word in ("not enough info", "not_enough_info", "neutral")},
+    **dict.fromkeys(("supports", "support", "entailment"), "supported"),
+    **dict.fromkeys(("refutes", "contradict", "contradiction"), "refuted"),
+    **dict.fromkeys(("not enough info", "not_enough_info", "neutral"), "not enough"),
 }
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A claim and a text, sentence by sentence; pairs of one `group` share a text or a claim and are resampled together."""
+    """A claim and a text by sentences; pairs of one `group` share a text or a claim: they are resampled as one."""
 
     claim: str
     sentences: tuple[str, ...]
@@ -67,6 +69,14 @@ def split_document(text: str) -> tuple[str, ...]:
     """The sentences of a text."""
     starts = sentence_starts(text)
     return tuple(text[start:end].strip() for start, end in zip(starts, (*starts[1:], len(text)), strict=True))
+
+
+def sampled(pairs: Sequence[Pair], limit: int | None, seed: int) -> list[Pair]:
+    """At most so many pairs, drawn at random, in their order."""
+    if limit is None or limit >= len(pairs):
+        return list(pairs)
+    rows = np.random.default_rng(seed).permutation(len(pairs))[:limit]
+    return [pairs[row] for row in sorted(rows)]
 
 
 def packed(path: Path) -> Path:
@@ -158,4 +168,4 @@ def _labelled(path: Path, pairs: Sequence[Pair]) -> PairSet:
         return PairSet(path.name, STANCES, tuple(pairs))
     if used <= set(EVIDENCE):
         return PairSet(path.name, tuple(label for label in EVIDENCE if label in used), tuple(pairs))
-    raise OffscriptError(f"{path} mixes stances with evidence", next="keep documents and sentences in files of their own")
+    raise OffscriptError(f"{path} mixes stances with evidence", next="keep documents and sentences apart")

@@ -1,8 +1,9 @@
-"""The first level: is a document about the claim at all? A small network on how much of the claim the document holds."""
+"""The first level: is a document about the claim at all? A small network on how much of the claim it holds."""
 
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,9 +38,7 @@ class Relatedness:
         return {"weights": self.terms.weights} | {name: value.astype(np.float32) for name, value in fields.items()}
 
 
-def document_features(
-    terms: Terms, claims: Sequence[str], sentences: Sequence[str]
-) -> tuple[FloatArray, FloatArray]:
+def document_features(terms: Terms, claims: Sequence[str], sentences: Sequence[str]) -> tuple[FloatArray, FloatArray]:
     """`FEATURES` [claims, 8] of one document for several claims, and the coverage [claims, sentences] they rest on."""
     if not sentences:
         return np.zeros((len(claims), len(FEATURES))), np.zeros((len(claims), 0))
@@ -113,9 +112,9 @@ def _cosines(terms: Terms, claims: Sequence[str], counts: NDArray[np.float64]) -
 def _adjacent(terms: Terms, claims: Sequence[str], text: str) -> FloatArray:
     """The share of a claim's neighbouring pieces that the text holds side by side."""
     documents = terms.tokenizer.encode(text, add_special_tokens=False).ids
-    known = set(zip(documents, documents[1:], strict=False))
+    known = set(pairwise(documents))
     shares = []
     for encoding in terms.tokenizer.encode_batch(list(claims), add_special_tokens=False):
-        own = list(zip(encoding.ids, encoding.ids[1:], strict=False))
+        own = list(pairwise(encoding.ids))
         shares.append(sum(pair in known for pair in own) / max(1, len(own)))
     return np.array(shares)

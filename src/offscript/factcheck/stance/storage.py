@@ -54,7 +54,9 @@ def read_tensors(path: Path) -> dict[str, Any]:
     try:
         return load_file(path)
     except (SafetensorError, OSError) as fault:
-        raise OffscriptError(f"the weights {path} cannot be read", why=str(fault), next="train the model again") from fault
+        raise OffscriptError(
+            f"the weights {path} cannot be read", why=str(fault), next="train the model again"
+        ) from fault
 
 
 def write_card(folder: Path, kind: str, recipe: StanceRecipe | dict[str, Any], reading: Reading, **more: Any) -> None:
@@ -76,7 +78,9 @@ def read_card(folder: Path) -> dict[str, Any]:
     try:
         card: dict[str, Any] = json.loads((folder / CARD).read_text(encoding="utf-8"))
     except (OSError, ValueError) as fault:
-        raise OffscriptError(f"{folder} is no stance model", why=str(fault), next="name a folder with a card.json") from fault
+        raise OffscriptError(
+            f"{folder} is no stance model", why=str(fault), next="name a folder with a card.json"
+        ) from fault
     if not {"kind", "reading", "recipe"} <= card.keys():
         raise OffscriptError(f"{folder} is no stance model", why="its card is of another kind of model")
     return card

@@ -4,10 +4,12 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from offscript._specification import nearest
 from offscript.corpora._lines import Lines
@@ -36,6 +38,13 @@ class Task:
     def single(self) -> bool:
         """Whether the examples are single sentences."""
         return self.examples[0][1] is None
+
+    def class_weights(self, power: float) -> NDArray[np.float32]:
+        """Frequencies of the labels to the minus `power`, with mean 1 over the examples."""
+        labels = np.array([label for _, _, label in self.examples])
+        shares = np.bincount(labels, minlength=len(self.labels)).clip(min=1) / len(labels)
+        weights = shares**-power
+        return np.asarray(weights / (weights * shares).sum(), dtype=np.float32)
 
 
 def read_task(name: str, folder: Path, *, limit: int | None = None, seed: int = 1) -> Task:
@@ -123,7 +132,7 @@ def _paraphrases(folder: Path) -> Iterator[Example]:
     """Wordings of one perspective, and of two perspectives on the same claim."""
     for _, clusters in _perspectives(folder):
         for number, (_, wordings) in enumerate(clusters):
-            for first, second in zip(wordings, wordings[1:], strict=False):
+            for first, second in pairwise(wordings):
                 yield first, second, 0
                 yield first, clusters[number - 1][1][0], int(len(clusters) > 1)
 

@@ -110,7 +110,9 @@ def _take_step(
         answers = log_of(network(tasks[name].head, arrays))  # [rows, labels]
     loss = nn.functional.nll_loss(answers, labels, weight=stage.class_weights.get(name))
     if not torch.isfinite(loss):
-        raise OffscriptError(f"the loss is {loss.item()} at step {seeds[1]} of {stage.name}", next="lower learning_rate")
+        raise OffscriptError(
+            f"the loss is {loss.item()} at step {seeds[1]} of {stage.name}", next="lower the learning rates"
+        )
     optimiser.zero_grad(set_to_none=True)
     loss.backward()
     nn.utils.clip_grad_norm_([each for group in optimiser.param_groups for each in group["params"]], 1.0)
@@ -137,9 +139,7 @@ def _size(example: tuple[str, str | None, int]) -> int:
     return len(example[0]) + len(example[1] or "")
 
 
-def write_checkpoint(
-    path: Path, network: nn.Module, optimiser: torch.optim.Optimizer, digest: str, step: int
-) -> None:
+def write_checkpoint(path: Path, network: nn.Module, optimiser: torch.optim.Optimizer, digest: str, step: int) -> None:
     """Weights and Adam's moments in one safetensors file, whole or not at all."""
     tensors = {f"network/{key}": tensor for key, tensor in network.state_dict().items()}
     for index, moments in optimiser.state_dict()["state"].items():
@@ -149,9 +149,7 @@ def write_checkpoint(
         save_file(contiguous, temporary, metadata={"standing": json.dumps({"recipe": digest, "step": step})})
 
 
-def read_checkpoint(
-    path: Path, network: nn.Module, optimiser: torch.optim.Optimizer | None, digest: str
-) -> int:
+def read_checkpoint(path: Path, network: nn.Module, optimiser: torch.optim.Optimizer | None, digest: str) -> int:
     """Put network and optimiser back to where the file has them; the steps done."""
     try:
         with safe_open(path, framework="pt") as file:
@@ -161,7 +159,9 @@ def read_checkpoint(
             network.load_state_dict(_below(tensors, "network/"))
     except (SafetensorError, OSError, KeyError, ValueError, RuntimeError) as fault:
         why = " ".join(str(fault).split())[:300]
-        raise OffscriptError(f"the checkpoint {path} cannot be read", why=why, next="remove it to start anew") from fault
+        raise OffscriptError(
+            f"the checkpoint {path} cannot be read", why=why, next="remove it to start anew"
+        ) from fault
     if standing["recipe"] != digest:
         raise OffscriptError(
             f"{path.parent} holds a run of another recipe", next="name another folder, or remove this one to start anew"
@@ -177,5 +177,3 @@ def read_checkpoint(
 
 def _below(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
     return {key.removeprefix(prefix): tensor for key, tensor in tensors.items() if key.startswith(prefix)}
-
-

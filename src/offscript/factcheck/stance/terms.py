@@ -10,11 +10,14 @@ from tokenizers import Tokenizer
 
 FloatArray = NDArray[np.float64]
 
-DOUBTING = (
-    "hoax fake fraud deny denies denied denying false falsely debunk debunked debunks refute refuted refutes not no never "
-    "despite nope doubt doubts doubtful bogus retract retracted pranks unconfirmed untrue rumor rumors rumour claim claims "
-    "claimed reportedly allegedly alleged confirmed confirms"
-).split()
+DOUBTING = frozenset(
+    {
+        *("hoax", "fake", "fraud", "bogus", "untrue", "false", "falsely", "debunk", "debunked", "debunks", "pranks"),
+        *("deny", "denies", "denied", "denying", "refute", "refuted", "refutes", "retract", "retracted", "despite"),
+        *("not", "no", "nope", "never", "doubt", "doubts", "doubtful", "unconfirmed", "confirmed", "confirms"),
+        *("rumor", "rumors", "rumour", "claim", "claims", "claimed", "reportedly", "allegedly", "alleged"),
+    }
+)
 """Words that tell what a writer thinks of a claim; sentences that hold one are read first among equals."""
 
 
@@ -65,7 +68,7 @@ def choose_sentences(coverage: FloatArray, sentences: Sequence[str], budget: int
     """
     if not sentences:
         return []
-    doubting = [not _DOUBTING.isdisjoint(sentence.lower().split()) for sentence in sentences]
+    doubting = [not DOUBTING.isdisjoint(sentence.lower().split()) for sentence in sentences]
     early = 0.1 / (1 + np.arange(len(sentences)))
     order = np.argsort(-(coverage + 0.1 * np.array(doubting) + early), kind="stable")
     chosen, spent = [int(order[0])], len(sentences[order[0]])
@@ -74,6 +77,3 @@ def choose_sentences(coverage: FloatArray, sentences: Sequence[str], budget: int
             chosen.append(int(number))
             spent += len(sentences[number])
     return sorted(chosen)
-
-
-_DOUBTING = frozenset(DOUBTING)
