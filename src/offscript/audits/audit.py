@@ -84,6 +84,7 @@ def run_audit(subject: Subject, plan: Plan, out: Path, watcher: Watcher | None =
     config = {
         "oracle": None if subject.oracle is None else subject.oracle.name,
         "corpus": list(subject.corpus),
+        "associations": subject.associations,
         "budget": subject.budget.value,
         "samples": subject.samples,
         "length": subject.length,
@@ -133,7 +134,7 @@ def newest_audit(run: Path) -> Path:
 def _answer(
     question: Question, subject: Subject, store: Store, number: int, total: int, watcher: Watcher | None
 ) -> Answer:
-    recipe = {"question": question.name, **subject.recipe, **environment()}
+    recipe = {"question": question.name, **subject.recipe, **question.data(subject), **environment()}
     shown = store.cell_path(recipe).with_suffix(".exhibits.json")
     stored = store.has(recipe) and shown.is_file()
     if watcher is not None:

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from offscript._files import sha256_of
+from offscript.corpora.associations import AssociationTest, read_association_tests
 from offscript.corpora.readers import read_corpus
 from offscript.measures.likelihood import Texts, encode_texts
 from offscript.models.language_model import LanguageModel, require_same_vocabulary
@@ -27,6 +28,9 @@ FEWEST = 50
 
 _LOG_PROBABILITIES = 1 << 23
 """Of one step of a batch: 32 MB, and several times that while they are sampled from."""
+
+_TOKENS_OF_A_TEST = 60
+"""About what the three sentences of an association test come to, contexts included."""
 
 
 class Budget(str, Enum):
@@ -59,6 +63,7 @@ class Subject:
     length: int = 50
     batch_size: int = 256
     limit: int | None = None
+    associations: str | None = None
     settings: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -75,9 +80,11 @@ class Subject:
 
         It depends on the model's size and not on the machine's speed, so that a run makes the same figures anywhere.
         """
-        cost = max(1, tokens * sum(_weights_of(model) for model in (self.model, self.oracle) if model is not None))
-        within = max(FEWEST, int(min(self.budget.effort / cost, self.samples)))
-        return min(self.samples, within, most or self.samples)
+        return min(self.samples, most or self.samples, self._within_effort(tokens, self.samples, self.oracle))
+
+    def _within_effort(self, tokens: int, wanted: int, oracle: LanguageModel | None = None) -> int:
+        cost = max(1, tokens * sum(_weights_of(model) for model in (self.model, oracle) if model is not None))
+        return max(FEWEST, int(min(self.budget.effort / cost, wanted)))
 
     @property
     def rows_at_once(self) -> int:
@@ -103,6 +110,14 @@ class Subject:
         sizes = sorted(len(row) for row in self.gold.tokens)
         length = min(self.length, sizes[len(sizes) // 2])
         return torch.tensor([row[:length] for row in self.gold.tokens if len(row) >= length])
+
+    @cached_property
+    def association_tests(self) -> list[AssociationTest]:
+        """Tests of the file, or so many of them, taken at equal steps, as the limit and the model's size allow."""
+        assert self.associations is not None
+        tests = read_association_tests(self.associations)
+        allowed = min(self._within_effort(_TOKENS_OF_A_TEST, len(tests)), self.limit or len(tests), len(tests))
+        return [tests[number * len(tests) // allowed] for number in range(allowed)]
 
     @cached_property
     def recipe(self) -> dict[str, Any]:
