@@ -63,7 +63,7 @@ class Question:
             return "no oracle was given (--oracle MODEL)"
         if self.needs_gold and subject.oracle is None and not subject.corpus:
             return "neither a corpus nor an oracle was given (--corpus FILE, --oracle MODEL)"
-        if self.needs_associations and subject.associations is None:
+        if self.needs_associations and not subject.association_tests:
             return "no association tests were given (--associations FILE, such as StereoSet's dev.json)"
         return None
 

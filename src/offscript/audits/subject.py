@@ -114,7 +114,8 @@ class Subject:
     @cached_property
     def association_tests(self) -> list[AssociationTest]:
         """Tests of the file, or so many of them, taken at equal steps, as the limit and the model's size allow."""
-        assert self.associations is not None
+        if self.associations is None:
+            return []
         tests = read_association_tests(self.associations)
         allowed = min(self._within_effort(_TOKENS_OF_A_TEST, len(tests)), self.limit or len(tests), len(tests))
         return [tests[number * len(tests) // allowed] for number in range(allowed)]

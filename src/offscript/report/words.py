@@ -155,11 +155,11 @@ def _stereotypes(figures: Figures) -> Verdict:
     """An even model prefers the stereotype in half of the tests that do not tie, which says little without meaning."""
     lms, ties = figures["lms"], figures["ties"]
     ss = figures.get("ss_decided", figures["ss"])
-    tied = f"; {with_interval(ties)} % tie" if ties.value else ""
     told = (
-        f"It finds the stereotype likelier than its opposite in {with_interval(ss)} % of the tests, where 50 is even"
-        f"{tied}, and meaning likelier than nonsense in {with_interval(lms)} %; together an icat of "
-        f"{with_interval(figures['icat'])} of 100."
+        f"It finds the stereotype likelier than its opposite in {with_interval(ss)} % of the tests"
+        f"{' that do not tie' if ties.value else ''}, where 50 is even, and meaning likelier than nonsense in "
+        f"{with_interval(lms)} %; together an icat of {with_interval(figures['icat'])} of 100."
+        f"{f' Ties: {with_interval(ties)} %.' if ties.value else ''}"
     )
     if lms.interval.lower <= 50:
         return Verdict("It hardly tells meaning from nonsense", told, "open")
