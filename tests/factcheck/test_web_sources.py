@@ -64,7 +64,7 @@ def world() -> Iterator[World]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     known = World(f"http://127.0.0.1:{server.server_port}")
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     yield known
     server.shutdown()
     server.server_close()
