@@ -20,6 +20,12 @@ from offscript.training import loop as training_loop
 
 SYMBOLS = ["a", "b", "c"]
 LENGTH = 4
+SIZES: dict[str, dict[str, Any]] = {
+    "lstm": {"hidden": 4, "embedding": 4, "dropout": 0.2},
+    "transformer": {"width": 8, "layers": 1, "heads": 2, "dropout": 0.2},
+    "noise-lstm": {"hidden": 4, "embedding": 4, "noise": 2, "states": 8},
+    "manager-worker": {"hidden": 4, "embedding": 4, "goal": 2, "horizon": 2, "judge": {"filters": 2}},
+}
 
 
 class Killed(BaseException):
@@ -106,12 +112,11 @@ def resumes_exactly(oracle_file: Path, tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(logs, "_event_writer", lambda folder, resumed_at: None)
 
     def check(algorithm: str, kind: str, **settings: Any) -> bool:
-        sizes = {"hidden": 4, "embedding": 4} if kind == "lstm" else {"width": 8, "layers": 1, "heads": 2}
         recipe = recipe_from(
             {
                 "algorithm": algorithm,
                 "algorithm_settings": settings,
-                "model": {"kind": kind, "dropout": 0.2, **sizes},
+                "model": {"kind": kind, **SIZES[kind]},
                 "data": {"kind": "samples", "model": str(oracle_file), "length": LENGTH, "size": 8, "validation": 8},
                 "stop": {"steps": 5, "validate_every": 2},
             }

@@ -15,6 +15,7 @@ from offscript._validation import first_fault
 from offscript.corpora.vocabularies import HubVocabulary, vocabulary_from
 from offscript.errors import OffscriptError
 from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
+from offscript.models.manager_worker import ManagerWorker, ManagerWorkerSettings
 from offscript.models.neural import NeuralLanguageModel
 from offscript.models.noise_lstm import NoiseLSTM, NoiseLSTMSettings
 from offscript.models.pickles import refuse_pickles
@@ -22,6 +23,7 @@ from offscript.models.transformer import TransformerLanguageModel, TransformerSe
 
 KINDS: dict[str, tuple[type[NeuralLanguageModel], type[BaseModel]]] = {
     "lstm": (LSTMLanguageModel, LSTMSettings),
+    "manager-worker": (ManagerWorker, ManagerWorkerSettings),
     "noise-lstm": (NoiseLSTM, NoiseLSTMSettings),
     "transformer": (TransformerLanguageModel, TransformerSettings),
 }

@@ -10,7 +10,7 @@ from torch import Tensor
 from offscript.errors import OffscriptError
 from offscript.models.language_model import LanguageModel
 from offscript.sampling.categorical import draw
-from offscript.sampling.randomness import Draws, RowDraws, Seed
+from offscript.sampling.randomness import Draws, RowDraws, Seed, as_normal
 
 Progress = Callable[[int], None]
 """Told after each batch how many rows it finished."""
@@ -169,9 +169,7 @@ def _drawn(
 
 def _normal(draws: Draws, rows: Tensor, width: int) -> Tensor:
     """Normal numbers [rows, width] of the rows."""
-    uniform = draws.of_rows(rows).uniform(0, 0, len(rows), width, _NOISE)
-    numbers: Tensor = torch.special.ndtri(uniform.clamp(min=torch.finfo(uniform.dtype).tiny))
-    return numbers.float()
+    return as_normal(draws.of_rows(rows).uniform(0, 0, len(rows), width, _NOISE)).float()
 
 
 def _filled_up(rows: int) -> Tensor:

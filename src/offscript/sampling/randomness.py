@@ -64,3 +64,9 @@ class SelectedDraws:
             return torch.empty(0, width, dtype=torch.float64)
         lowest, highest = int(chosen[0]), int(chosen[-1])
         return self._draws.uniform(step, lowest, highest - lowest + 1, width, stream)[chosen - lowest]
+
+
+def as_normal(uniform: Tensor) -> Tensor:
+    """Standard normal numbers from uniform ones in [0, 1), in double precision."""
+    numbers: Tensor = torch.special.ndtri(uniform.clamp(min=torch.finfo(uniform.dtype).tiny))
+    return numbers

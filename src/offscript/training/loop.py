@@ -32,16 +32,31 @@ from offscript.training.checkpoints import Standing, read_weights, resume, write
 from offscript.training.cooperative import Cooperative
 from offscript.training.data import TrainingData, open_data
 from offscript.training.fleet import Fleet
+from offscript.training.leakgan import LeakGAN
 from offscript.training.logs import Log
 from offscript.training.minimum_risk import MinimumRisk
 from offscript.training.optimisation import build_optimiser, learning_rate
+from offscript.training.rankgan import RankGAN
 from offscript.training.recipe import Recipe, kind_and_settings
+from offscript.training.recurrent_gan import RecurrentGAN
 from offscript.training.reinforce import Reinforce
 from offscript.training.scheduled_sampling import ScheduledSampling
 from offscript.training.searnn import Searnn
+from offscript.training.seqgan import SeqGAN
 from offscript.training.teacher_forcing import TeacherForcing
 
-_KNOWN: tuple[type[Algorithm], ...] = (TeacherForcing, ScheduledSampling, Searnn, MinimumRisk, Reinforce, Cooperative)
+_KNOWN: tuple[type[Algorithm], ...] = (
+    TeacherForcing,
+    ScheduledSampling,
+    Searnn,
+    MinimumRisk,
+    Reinforce,
+    Cooperative,
+    SeqGAN,
+    RankGAN,
+    LeakGAN,
+    RecurrentGAN,
+)
 ALGORITHMS: dict[str, type[Algorithm]] = {algorithm.name: algorithm for algorithm in _KNOWN}
 """What a recipe's `algorithm` may say."""
 

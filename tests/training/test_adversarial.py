@@ -1,0 +1,208 @@
+"""What the text GANs share: rewards come back where they belong, controls, baselines, the judge's lessons, the log."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from offscript.corpora.vocabularies import WordVocabulary
+from offscript.errors import OffscriptError
+from offscript.measures.bleu import leave_one_out_bleu
+from offscript.models import approximate, load_model
+from offscript.models.language_model import LanguageModel, Scored, State, scored_step_by_step
+from offscript.models.neural import NeuralLanguageModel
+from offscript.sampling import Draws, generate
+from offscript.training import recipe_from, train
+from offscript.training.adversarial import AdversarialSettings, rewards_by_position
+from offscript.training.algorithm import Step, TokenBatch
+from offscript.training.diversity import alikeness
+from offscript.training.fleet import Fleet
+from offscript.training.recipe import OptimiserSettings
+from offscript.training.seqgan import SeqGAN
+
+Network = Callable[..., NeuralLanguageModel]
+GANS = {"seqgan": "lstm", "rankgan": "lstm", "leakgan": "manager-worker", "recurrent-gan": "noise-lstm"}
+
+
+@dataclass(frozen=True)
+class _Rows(State):
+    rows: int
+
+    def select(self, rows: Tensor) -> "_Rows":
+        return _Rows(len(rows))
+
+
+class Blank(LanguageModel):
+    """Writes its last symbol, whatever it has read: a roll-out shows by itself where it left its roll-in."""
+
+    def __init__(self, symbols: int) -> None:
+        self.vocabulary = WordVocabulary([f"s{index}" for index in range(symbols)], end=None, unknown=None)
+
+    @property
+    def device(self) -> torch.device:
+        return torch.device("cpu")
+
+    @property
+    def weight_hash(self) -> str:
+        return "blank"
+
+    def begin(self, rows: int) -> State:
+        return _Rows(rows)
+
+    def advance(self, state: State, tokens: Tensor) -> tuple[Tensor, State]:
+        log_probs = torch.full((len(tokens), self.vocabulary.size), -torch.inf)
+        log_probs[:, -1] = 0.0
+        return log_probs, state
+
+    def score(self, tokens: Tensor, positions: range | None = None) -> Iterator[Scored]:
+        return scored_step_by_step(self, tokens, positions)
+
+
+@given(rows=st.integers(1, 9), time=st.integers(1, 8), roll_outs=st.integers(1, 6))
+def test_a_marked_reward_comes_back_at_its_sequence_and_position(rows: int, time: int, roll_outs: int) -> None:
+    """Row r is symbol r throughout. The judge reads off which row a roll-out comes from and where it left."""
+    tokens = torch.arange(rows).unsqueeze(1).expand(rows, time).clone()
+
+    def marked(sequences: Tensor) -> Tensor:
+        kept = (sequences != rows).sum(dim=1)  # symbol `rows` is what the model goes on with
+        return 100.0 * sequences[:, 0] + kept
+
+    found = rewards_by_position(Blank(rows + 1), tokens, marked, roll_outs, Draws(1), end=None)  # type: ignore[arg-type]
+    expected = 100.0 * torch.arange(rows).unsqueeze(1) + torch.arange(1, time + 1)
+    assert torch.equal(found, expected)
+
+
+def test_roll_outs_are_averaged_and_drawn_apart(network: Network) -> None:
+    """The mean judgement of many roll-outs is the expectation over what the model draws after the prefix."""
+    model = network()
+    tokens = torch.tensor([[0, 2, 1], [1, 0, 2]])
+    last = torch.tensor([0.0, 1.0, 5.0])
+    found = rewards_by_position(model, tokens, lambda rows: last[rows[:, -1]], 20_000, Draws(2), end=None)
+    log_probs = torch.cat([scored.log_probs for scored in model.score(tokens)], dim=1)
+    assert torch.allclose(found[:, 1], (log_probs[:, 2].exp() * last).sum(dim=1), atol=0.05)
+    assert torch.equal(found[:, 2], last[tokens[:, -1]])
+
+
+def test_nothing_follows_the_end_of_a_sequence(network: Network) -> None:
+    model = network(end="c")
+    tokens = torch.tensor([[0, 2, 2, 2]])
+    found = rewards_by_position(model, tokens, lambda rows: (rows[:, 2:] == 2).all(dim=1).double(), 50, Draws(1), end=2)
+    assert found[0, 1:].tolist() == [1.0, 1.0, 1.0]
+
+
+def _prepared(model: NeuralLanguageModel, **settings: Any) -> SeqGAN:
+    algorithm = SeqGAN(AdversarialSettings(**settings))
+    algorithm.prepare(model, OptimiserSettings(), Fleet("cpu"))
+    return algorithm
+
+
+def test_controls_put_something_else_in_the_judges_place(network: Network) -> None:
+    rewards = torch.arange(12.0).view(4, 3)
+    assert torch.equal(_prepared(network())._controlled(rewards, Draws(1)), rewards)
+    assert torch.equal(_prepared(network(), reward="constant")._controlled(rewards, Draws(1)), torch.ones(4, 3))
+    dealt = _prepared(network(), reward="random")._controlled(rewards, Draws(1))
+    assert not torch.equal(dealt, rewards)
+    assert torch.equal(dealt.flatten().sort().values, rewards.flatten())
+
+
+def test_a_baseline_leaves_a_sequences_own_reward_out(network: Network) -> None:
+    rewards = torch.tensor([[1.0, 0.0], [2.0, 0.0], [6.0, 3.0]])
+    found = _prepared(network())._against_baseline(rewards)
+    assert torch.allclose(found, torch.tensor([[-3.0, -1.5], [-1.5, -1.5], [4.5, 3.0]]))
+    assert torch.equal(_prepared(network(), baseline="none")._against_baseline(rewards), rewards)
+    assert torch.equal(_prepared(network(), reward="constant")._against_baseline(rewards), rewards)
+
+
+def test_the_judge_learns_first_and_alone_where_asked(network: Network) -> None:
+    model, tokens = network(), torch.tensor([[0, 0, 0, 0]] * 32)
+    algorithm = _prepared(model, judge_first=40, judge_steps=2)
+    batch = TokenBatch(tokens, torch.ones_like(tokens, dtype=torch.bool))
+    losses = []
+    for number in range(40):
+        loss = algorithm.loss(model, batch, Step(number, 100, (1, number)))
+        gradients = torch.autograd.grad(loss.total, list(model.parameters()))
+        assert all(bool((gradient == 0).all()) for gradient in gradients)
+        losses.append(loss.logged["judge_loss"])
+    assert losses[-1] < 0.7 * losses[0]
+    assert algorithm.judge(tokens[:1]) > algorithm.judge(torch.tensor([[1, 2, 1, 2]]))
+
+
+def test_a_judge_that_prefers_something_makes_it_likelier(network: Network) -> None:
+    """The policy gradient climbs: with the judge's place taken by a count of one symbol, that symbol spreads."""
+    model, tokens = network(), torch.zeros(64, 4, dtype=torch.long)
+    algorithm = _prepared(model)
+    algorithm.judgement = lambda real: lambda rows: (rows == 1).double().mean(dim=1)  # type: ignore[method-assign]
+    batch = TokenBatch(tokens, torch.ones_like(tokens, dtype=torch.bool))
+    optimiser = torch.optim.Adam(model.parameters(), lr=0.05)
+    before = float((generate(model, 500, 4, seed=1).tokens == 1).double().mean())
+    for number in range(20):
+        optimiser.zero_grad()
+        (algorithm.loss(model, batch, Step(number, 20, (1, number))).total / 256).backward()
+        optimiser.step()
+    after = float((generate(model, 500, 4, seed=1).tokens == 1).double().mean())
+    assert after > before + 0.2
+
+
+@pytest.mark.parametrize(("algorithm", "kind"), GANS.items())
+def test_a_killed_run_goes_on_exactly(algorithm: str, kind: str, resumes_exactly: Callable[..., bool]) -> None:
+    settings: dict[str, Any] = {"critic": {"filters": 2}} if kind == "noise-lstm" else {"judge": {"filters": 2}}
+    assert resumes_exactly(algorithm, kind, **settings)
+
+
+@pytest.mark.parametrize(("algorithm", "kind"), GANS.items())
+def test_every_gan_is_trained_saved_drawn_from_and_measured_alike(
+    algorithm: str, kind: str, oracle_file: Path, tmp_path: Path
+) -> None:
+    recipe = recipe_from(
+        {
+            "algorithm": algorithm,
+            "model": {"kind": kind, "hidden": 4, "embedding": 4},
+            "data": {"kind": "samples", "model": str(oracle_file), "length": 4, "size": 16, "validation": 16},
+            "stop": {"steps": 3},
+        }
+    )
+    trained = train(recipe, tmp_path / "run", log_every=1)
+    lines = [json.loads(line) for line in (tmp_path / "run/log.jsonl").read_text().splitlines()]
+    told = [line for line in lines if "loss" in line]
+    assert all(0 < line["distinct_share"] <= 1 for line in told if "distinct_share" in line)
+    assert sum("self_bleu" in line for line in told) >= 2
+    model = load_model(str(trained.folder))
+    assert generate(model, 20, 4, seed=1).tokens.shape == (20, 4)
+    tokens = generate(load_model(str(oracle_file)), 20, 4, seed=1).tokens
+    assert model.log_likelihoods(tokens).isfinite().all()
+    assert approximate(model, 100).log_likelihoods(tokens).isfinite().all()
+
+
+@pytest.mark.parametrize(("algorithm", "wanted"), [("leakgan", "manager-worker"), ("recurrent-gan", "noise-lstm")])
+def test_a_model_of_the_wrong_kind_is_refused(algorithm: str, wanted: str, oracle_file: Path, tmp_path: Path) -> None:
+    data = {"kind": "samples", "model": str(oracle_file), "length": 4, "size": 8, "validation": 8}
+    recipe = recipe_from({"algorithm": algorithm, "model": {"kind": "lstm", "hidden": 2, "embedding": 2}, "data": data})
+    with pytest.raises(OffscriptError, match=f"write `model: {{kind: {wanted}}}`"):
+        train(recipe, tmp_path / "run")
+
+
+@given(
+    rows=st.integers(2, 12).flatmap(
+        lambda n: st.lists(st.lists(st.integers(0, 3), min_size=5, max_size=5), min_size=n, max_size=n)
+    )
+)
+def test_logged_self_bleu_is_the_measured_one(rows: list[list[int]]) -> None:
+    tokens = np.array(rows)
+    found = alikeness(torch.tensor(rows))
+    assert found["self_bleu"] == pytest.approx(leave_one_out_bleu(tokens, highest_order=3).corpus(3))
+    assert found["distinct_share"] == len({tuple(row) for row in rows}) / len(rows)
+
+
+def test_collapse_shows() -> None:
+    same, varied = torch.zeros(16, 6, dtype=torch.long), torch.randint(50, (16, 6))
+    assert alikeness(same) == {"distinct_share": 1 / 16, "self_bleu": 1.0}
+    assert alikeness(varied)["self_bleu"] < 0.3
+    assert alikeness(varied)["distinct_share"] == 1.0
