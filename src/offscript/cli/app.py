@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from offscript import __version__
-from offscript.cli import audit, generate, index, ls, measure, report, reproduce, train
+from offscript.cli import audit, generate, index, ls, measure, report, reproduce, serve, sweep, train
 
 app = typer.Typer(
     help="Find out where a language model goes off script: from its data, human text, fairness and the facts.",
@@ -17,9 +17,11 @@ app = typer.Typer(
 app.command("audit")(audit.audit)
 app.command("report")(report.report)
 app.command("reproduce")(reproduce.reproduce)
+app.command("sweep")(sweep.sweep)
 app.command("train")(train.train)
 app.command("generate")(generate.generate)
 app.command("index")(index.index)
+app.command("serve")(serve.serve)
 app.command("ls")(ls.ls)
 app.add_typer(measure.app, name="measure")
 
