@@ -7,16 +7,15 @@ import typer
 
 from offscript.cli._options import Json, Limit
 
-DEFAULT_MODEL = "dfr-be-b-z"  # named here, because what knows it loads slowly
-
 
 def retrieval(
     index: Annotated[Path, typer.Argument(help="Folder that `offscript index` wrote.")],
     queries: Annotated[Path, typer.Option("--queries", help='One {"id": …, "text": …} a line.')],
     judgments: Annotated[Path, typer.Option("--judgments", help="TREC's layout: QUERY 0 DOCUMENT GRADE a line.")],
     model: Annotated[
-        str, typer.Option("--model", help="bm25, dfr-be-b-z, lm-dirichlet,mu=1000 … (offscript ls retrieval).")
-    ] = DEFAULT_MODEL,
+        str | None,
+        typer.Option("--model", help="bm25, lm-dirichlet,mu=1000 … (offscript ls retrieval); DFR by default."),
+    ] = None,
     depth: Annotated[int, typer.Option(min=20, help="Documents that are ranked for each query.")] = 1000,
     generate: Annotated[
         bool, typer.Option("--generate-queries", help="Search by a text's names, verbs, nouns and adjectives.")
@@ -30,8 +29,10 @@ def retrieval(
     from offscript.cli._results import show
     from offscript.factcheck.evaluation import read_judgments, read_queries
     from offscript.factcheck.index import open_index
+    from offscript.factcheck.retrieval import DEFAULT_MODEL
     from offscript.measures.retrieval import measure_retrieval
 
+    model = model or DEFAULT_MODEL
     asked, judged = read_queries(queries)[:limit], read_judgments(judgments)
     origin = [{"name": str(path), "sha256": sha256_of(path)} for path in (queries, judgments)]
     found = measure_retrieval(
