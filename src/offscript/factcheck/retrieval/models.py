@@ -22,7 +22,7 @@ from offscript.factcheck.retrieval.similarities import (
 )
 
 DEFAULT_MODEL = "dfr-be-b-z,z=1.0"
-"""The thesis's choice, z as FEVER's passages and SciFact's abstracts want it (Lucene's is 0.3): see docs/findings.md."""
+"""The thesis's choice, with z as FEVER's passages want it (Lucene's is 0.3): see docs/findings.md."""
 _NORMALIZATIONS: dict[str, tuple[Callable[..., Any], str]] = {
     "h1": (H1, "c"),
     "h2": (H2, "c"),
