@@ -54,13 +54,16 @@ class StanceRecipe(_Part):
     learning_rate: float = Field(3e-5, gt=0)
     head_learning_rate: float = Field(1e-3, gt=0)
     adaptation: float = Field(0.0, ge=0, description="weight of the reversed gradient of a domain classifier (FEVER)")
+    served: bool = Field(False, description="export an int8 graph as well; decides nothing about the trained weights")
     class_limit: int | None = Field(None, ge=1, description="pairs of one stance to learn from at most; None: all")
     class_weights: float = Field(0.5, ge=0, le=1, description="weights are class frequencies to minus this power")
 
     @property
     def digest(self) -> str:
         """A hash of the recipe: two runs with the same one are the same run."""
-        return hashlib.sha256(json.dumps(self.model_dump(exclude={"about"}), sort_keys=True).encode()).hexdigest()[:16]
+        return hashlib.sha256(
+            json.dumps(self.model_dump(exclude={"about", "served"}), sort_keys=True).encode()
+        ).hexdigest()[:16]
 
     @property
     def folder(self) -> Path:

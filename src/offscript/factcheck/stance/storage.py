@@ -75,15 +75,21 @@ def write_card(folder: Path, kind: str, recipe: StanceRecipe | dict[str, Any], r
 
 def read_card(folder: Path) -> dict[str, Any]:
     """The card of a stance model's folder."""
-    try:
-        card: dict[str, Any] = json.loads((folder / CARD).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as fault:
-        raise OffscriptError(
-            f"{folder} is no stance model", why=str(fault), next="name a folder with a card.json"
-        ) from fault
+    card = read_json(folder / CARD)
     if not {"kind", "reading", "recipe"} <= card.keys():
         raise OffscriptError(f"{folder} is no stance model", why="its card is of another kind of model")
     return card
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A file of a stance model's folder."""
+    try:
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as fault:
+        raise OffscriptError(
+            f"{path.parent} is no stance model", why=str(fault), next=f"name a folder with a {CARD}"
+        ) from fault
+    return content
 
 
 def reading_of(card: Mapping[str, Any]) -> Reading:

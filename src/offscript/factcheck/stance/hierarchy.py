@@ -1,0 +1,205 @@
+"""FAKTA's hierarchy (chapter 2.2.3; Xu et al. 2018): related or not, then the stance; bags of words and convolutions.
+
+A domain classifier behind a reversed gradient keeps what FEVER and FNC-1 share (Table 3.1, row 5).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from offscript._files import write_json
+from offscript.factcheck.stance import storage
+from offscript.factcheck.stance.features import FloatArray, Words, unique_texts, words_of
+from offscript.factcheck.stance.pairs import Pair, read_pairs, sampled
+from offscript.factcheck.stance.perceptron import Bag, Bags, read_words
+from offscript.factcheck.stance.recipe import StanceRecipe
+from offscript.factcheck.stance.stance import STANCES
+from offscript.factcheck.stance.tasks import read_task
+from offscript.factcheck.stance.two_level import Reading
+
+_WORDS_FILE = "words.json"
+_SIZE, _BATCH = 5000, 64
+_EMBEDDING, _FILTERS, _WIDTHS, _HIDDEN = 48, 48, (2, 3, 4), 96
+_CLAIM_WORDS, _TEXT_WORDS = 20, 80
+UNRELATED = STANCES.index("unrelated")
+
+
+class ReversedGradient(torch.autograd.Function):
+    """The identity, whose gradient is multiplied by −λ (Ganin & Lempitsky 2015)."""
+
+    @staticmethod
+    def forward(context: Any, values: Tensor, factor: float) -> Tensor:  # type: ignore[override]
+        """The values as they are."""
+        context.factor = factor
+        return values.view_as(values)
+
+    @staticmethod
+    def backward(context: Any, gradient: Tensor) -> tuple[Tensor, None]:  # type: ignore[override]
+        """The gradient turned round."""
+        return -context.factor * gradient, None
+
+
+class Convolutions(nn.Module):
+    """Widths 2, 3 and 4 over word embeddings, the maximum over places of each filter."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.widths = nn.ModuleList(nn.Conv1d(_EMBEDDING, _FILTERS, width) for width in _WIDTHS)
+
+    def forward(self, embedded: Tensor) -> Tensor:
+        """[rows, embedding, time] to [rows, widths · filters]."""
+        return torch.cat([layer(embedded).relu().amax(dim=2) for layer in self.widths], dim=1)
+
+
+class HierarchyNetwork(nn.Module):
+    """Shared features, then three answers: related or not, the stance of related ones, and the domain."""
+
+    def __init__(self, words: int) -> None:
+        super().__init__()
+        self.words = nn.Embedding(words + 1, _EMBEDDING, padding_idx=0)
+        self.claim, self.text = Convolutions(), Convolutions()
+        self.claim_bag = nn.EmbeddingBag(words, _HIDDEN, mode="sum")
+        self.text_bag = nn.EmbeddingBag(words, _HIDDEN, mode="sum")
+        convolved = 2 * len(_WIDTHS) * _FILTERS
+        self.shared = nn.Linear(convolved + _HIDDEN + 1, _HIDDEN)
+        self.related, self.stance, self.domain = (nn.Linear(_HIDDEN, answers) for answers in (2, 3, 2))
+
+    def features(self, batch: "TextBatch") -> Tensor:
+        """What all answers rest on [rows, hidden]."""
+        convolved = [
+            layer(self.words(numbers).transpose(1, 2))
+            for layer, numbers in ((self.claim, batch.claims), (self.text, batch.texts))
+        ]
+        bags = sum(
+            layer(bag[0], bag[1], per_sample_weights=bag[2])
+            for layer, bag in ((self.claim_bag, batch.claim_bag), (self.text_bag, batch.text_bag))
+        )
+        together = torch.cat([*convolved, torch.as_tensor(bags).relu(), batch.cosines], dim=1)
+        hidden: Tensor = nn.functional.dropout(self.shared(together).relu(), 0.3, training=self.training)
+        return hidden
+
+    def probabilities(self, batch: "TextBatch") -> Tensor:
+        """p(related) · p(stance | related), and p(unrelated), in the order of `STANCES` [rows, 4]."""
+        features = self.features(batch)
+        related = self.related(features).softmax(dim=1)
+        return torch.cat([self.stance(features).softmax(dim=1) * related[:, 1:], related[:, :1]], dim=1)
+
+
+@dataclass(frozen=True)
+class TextBatch:
+    """Word numbers [rows, time] of claims and texts (0 where there is no word), their bags and cosines."""
+
+    claims: Tensor
+    texts: Tensor
+    claim_bag: Bag
+    text_bag: Bag
+    cosines: Tensor
+
+
+class Texts:
+    """Pairs as word numbers and bags, each different text once."""
+
+    def __init__(self, words: Words, pairs: Sequence[Pair]) -> None:
+        self._bags = Bags(words, pairs)
+        claims, _, documents, _ = unique_texts(pairs)
+        self._claims = _numbered(words, claims, _CLAIM_WORDS)
+        self._documents = _numbered(words, documents, _TEXT_WORDS)
+
+    def batch(self, rows: NDArray[np.int64]) -> TextBatch:
+        """Some of the pairs."""
+        claims = torch.from_numpy(self._claims[self._bags.claim_of[rows]])
+        texts = torch.from_numpy(self._documents[self._bags.document_of[rows]])
+        return TextBatch(claims, texts, *self._bags.batch(rows))
+
+
+class Hierarchy:
+    """A `StanceModel`; a sentence is a short document."""
+
+    def __init__(self, name: str, words: Words, network: HierarchyNetwork) -> None:
+        self._name, self._words, self._network = name, words, network.eval()
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def of_documents(self, claim: str, documents: Sequence[Sequence[str]]) -> FloatArray:
+        if not documents:
+            return np.zeros((0, len(STANCES)))
+        texts = Texts(self._words, [Pair(claim, tuple(sentences), "", "") for sentences in documents])
+        with torch.inference_mode():
+            return self._network.probabilities(texts.batch(np.arange(len(documents)))).double().numpy()
+
+    def of_sentences(self, claim: str, sentences: Sequence[str]) -> FloatArray:
+        return self.of_documents(claim, [(sentence,) for sentence in sentences])
+
+
+def train_hierarchy(recipe: StanceRecipe, folder: Path) -> Path:
+    """FNC-1's pairs, and beside them as many of FEVER's where the recipe adapts from it."""
+    target = sampled(read_pairs(f"{recipe.folder / 'fnc-1'},split=train").pairs, recipe.limit, recipe.seed)
+    source = _fever_pairs(recipe) if recipe.adaptation else []
+    pairs = [*target, *source]
+    claims, _, documents, _ = unique_texts(pairs)
+    words = Words.fitted([*claims, *documents], _SIZE)
+    texts, labels = Texts(words, pairs), torch.tensor([STANCES.index(pair.label) for pair in pairs])
+    domains = (torch.arange(len(pairs)) >= len(target)).long()
+    with torch.random.fork_rng():
+        torch.manual_seed(recipe.seed)  # noqa: TID251 (layers and dropout know no generator)
+        network = HierarchyNetwork(len(words.listed))
+        optimiser = torch.optim.Adam(network.parameters(), lr=recipe.head_learning_rate)
+        generator = np.random.default_rng(recipe.seed)
+        for _ in range(recipe.epochs):
+            order = generator.permutation(len(pairs))
+            for start in range(0, len(order), _BATCH):
+                rows = order[start : start + _BATCH]
+                loss = _loss(network, texts.batch(rows), labels[rows], domains[rows], recipe.adaptation)
+                optimiser.zero_grad()
+                loss.backward()
+                optimiser.step()
+    made = folder / "model"
+    storage.write_tensors(made / storage.WEIGHTS, network.state_dict())
+    write_json(made / _WORDS_FILE, dict(zip(words.listed, words.inverse_frequencies.tolist(), strict=True)))
+    storage.write_card(made, "hierarchy", recipe, Reading(0.0, 0))
+    return made
+
+
+def load(folder: Path, *, name: str) -> Hierarchy:
+    """What `train_hierarchy` wrote."""
+    words = read_words(folder / _WORDS_FILE)
+    network = HierarchyNetwork(len(words.listed))
+    network.load_state_dict(storage.read_tensors(folder / storage.WEIGHTS))
+    return Hierarchy(name, words, network)
+
+
+def _loss(network: HierarchyNetwork, batch: TextBatch, labels: Tensor, domains: Tensor, adaptation: float) -> Tensor:
+    """Both levels' cross-entropy, the second over related pairs alone, and the domain's behind a reversed gradient."""
+    features = network.features(batch)
+    related = labels != UNRELATED
+    loss = nn.functional.cross_entropy(network.related(features), related.long())
+    if related.any():
+        loss = loss + nn.functional.cross_entropy(network.stance(features[related]), labels[related])
+    if adaptation:
+        turned = ReversedGradient.apply(features, adaptation)  # type: ignore[no-untyped-call]
+        loss = loss + nn.functional.cross_entropy(network.domain(turned), domains)
+    return loss
+
+
+def _fever_pairs(recipe: StanceRecipe) -> list[Pair]:
+    """Supported claims agree, refuted ones disagree, and a sentence from elsewhere is unrelated."""
+    task = read_task("fever", recipe.folder, limit=recipe.limit, seed=recipe.seed)
+    stances = ("agree", "disagree", "unrelated")
+    return [Pair(claim, (text or "",), stances[label], "fever") for claim, text, label in task.examples]
+
+
+def _numbered(words: Words, texts: Sequence[str], longest: int) -> NDArray[np.int64]:
+    """Word numbers from 1 [texts, longest]; unknown words are left out, 0 fills up."""
+    table = np.zeros((len(texts), longest), dtype=np.int64)
+    for row, text in enumerate(texts):
+        known = [words.numbers[word] + 1 for word in words_of(text) if word in words.numbers][:longest]
+        table[row, : len(known)] = known
+    return table

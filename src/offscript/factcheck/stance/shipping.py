@@ -1,0 +1,58 @@
+"""A trained MTransSAN becomes the small model that ships: int8, heads refitted, classes weighed on held-out bodies."""
+
+import shutil
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from offscript.factcheck.stance import mtranssan, served, storage
+from offscript.factcheck.stance.exporting import export_encoder, export_graph, quantise, refit_heads
+from offscript.factcheck.stance.pairs import read_pairs
+from offscript.factcheck.stance.recipe import StanceRecipe
+from offscript.factcheck.stance.scores import best_weights
+from offscript.factcheck.stance.stance import STANCES
+from offscript.factcheck.stance.tasks import read_task
+from offscript.factcheck.stance.two_level import STANCE, Reading, TwoLevelModel
+
+
+def ship(recipe: StanceRecipe, trained: Path, out: Path, *, int8: bool = True) -> Path:
+    """The graph with its tokenizer, first level and card; with `int8` off the same in full precision, to compare."""
+    model = mtranssan.load(trained)
+    if not isinstance(model.judge, mtranssan.TorchJudge):
+        raise TypeError(f"{trained} holds no network")
+    network = model.judge.network
+    out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        encoder = export_encoder(network, Path(folder) / "encoder.onnx")
+        if int8:
+            encoder = quantise(encoder, Path(folder) / "encoder.int8.onnx")
+            _refit(recipe, model, encoder)
+        export_graph(network, out / served.GRAPH, encoder=encoder)
+    for name in (storage.TOKENIZER, storage.FIRST_LEVEL):
+        shutil.copyfile(trained / name, out / name)
+    padding = network.encoder.config.pad_token_id or 0
+    storage.write_card(out, "onnx", recipe, model.reading, padding=padding)
+    reading = chosen_reading(recipe, served.load(out))
+    storage.write_card(out, "onnx", recipe, reading, padding=padding)
+    return out
+
+
+def chosen_reading(recipe: StanceRecipe, model: TwoLevelModel) -> Reading:
+    """The model's reading with the class weights that do best on the held-out training bodies."""
+    pairs = read_pairs(f"{recipe.folder / 'fnc-1'},split=hold-out").pairs
+    gold = np.array([STANCES.index(pair.label) for pair in pairs])
+    return replace(model.reading, weights=best_weights(model.of_pairs(pairs), gold))
+
+
+def _refit(recipe: StanceRecipe, model: TwoLevelModel, encoder: Path) -> None:
+    judge = model.judge
+    if not isinstance(judge, mtranssan.TorchJudge):
+        raise TypeError("only a network's heads can be refitted")
+    _, stance = mtranssan.stance_task(recipe, model.relatedness.terms.tokenizer)
+    beside = [read_task(name, recipe.folder, limit=limit or None) for name, limit in recipe.beside.tasks.items()]
+    tasks = [stance, *(task for task in beside if task.head in judge.network.heads)]
+    weights = {STANCE: torch.from_numpy(stance.class_weights(recipe.class_weights))}
+    refit_heads(judge.network, encoder, judge.packed, tasks, weights=weights, seed=recipe.seed)
