@@ -1,7 +1,7 @@
 """`offscript train`: a recipe becomes a model."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -9,6 +9,8 @@ from offscript.cli._options import Device, Json, Quiet
 
 if TYPE_CHECKING:
     from offscript.training.next_sentence import TrainedHead
+
+STANCE = "stance"  # an algorithm of the fact checker's room, with recipes of its own
 
 
 def train(
@@ -31,8 +33,12 @@ def train(
     from offscript.cli._progress import TrainingBar
     from offscript.training import next_sentence, read_recipe
     from offscript.training import train as train_model
-    from offscript.training.recipe import find_recipe
+    from offscript.training.recipe import find_recipe, read_content
 
+    content = read_content(find_recipe(recipe), changes or [])
+    if content.get("algorithm") == STANCE:
+        _train_stance(content, out, checkpoint_seconds, as_json=as_json, quiet=quiet)
+        return
     read = read_recipe(find_recipe(recipe), changes or [])
     folder = out or Path("runs") / read.name
     run = next_sentence.train_next_sentence if read.algorithm == next_sentence.NAME else train_model
@@ -54,6 +60,25 @@ def train(
         typer.echo(json.dumps(found))
         return
     typer.echo(f"{trained.folder}: {trained.steps} steps, validation perplexity {ppl:.2f}, {trained.seconds:.0f} s")
+
+
+def _train_stance(
+    content: dict[str, Any], out: Path | None, checkpoint_seconds: float, *, as_json: bool, quiet: bool
+) -> None:
+    import json
+
+    from offscript.cli._progress import TrainingBar
+    from offscript.factcheck.stance.recipe import stance_recipe
+    from offscript.factcheck.stance.training import train_stance
+
+    recipe = stance_recipe(content)
+    bar = TrainingBar(recipe.name, quiet=quiet)
+    folder = out or Path("runs") / recipe.name
+    trained = train_stance(recipe, folder, watcher=bar, checkpoint_seconds=checkpoint_seconds)
+    if as_json:
+        typer.echo(json.dumps({"model": str(trained.folder), "seconds": trained.seconds}))
+        return
+    typer.echo(f"{trained.folder}: {trained.seconds:.0f} s; offscript measure stance {trained.folder} --data …")
 
 
 def _show_head(trained: "TrainedHead", *, as_json: bool) -> None:

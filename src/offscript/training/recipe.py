@@ -158,6 +158,11 @@ class Recipe(_Part):
 
 def read_recipe(path: Path, changes: Sequence[str] = ()) -> Recipe:
     """Read YAML, apply `key=value` changes (keys dotted, values YAML), expand `$VARIABLES` in texts, and check."""
+    return recipe_from(read_content(path, changes), str(path))
+
+
+def read_content(path: Path, changes: Sequence[str] = ()) -> dict[str, Any]:
+    """A recipe's mapping before it is checked, with changes applied and `$VARIABLES` expanded."""
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as fault:
@@ -168,7 +173,8 @@ def read_recipe(path: Path, changes: Sequence[str] = ()) -> Recipe:
         raise OffscriptError(f"{path} is not a recipe", why="it is not a mapping of keys to values")
     for change in changes:
         _apply(content, change)
-    return recipe_from(expanded(content), str(path))
+    filled: dict[str, Any] = expanded(content)
+    return filled
 
 
 def shipped_recipes() -> dict[str, Path]:
