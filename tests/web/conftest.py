@@ -10,12 +10,14 @@ from contextlib import contextmanager
 import pytest
 import uvicorn
 from fastapi import FastAPI
+from fastapi.testclient import TestClient
 
 from offscript.factcheck.checked import Check, CheckedDocument, CheckedSentence, Evidence, Verdict
 from offscript.factcheck.documents.document import Document
 from offscript.factcheck.sources.source import Kind
 from offscript.factcheck.stance.stance import Stance
 from offscript.web.application import create_application
+from offscript.web.checks import ClaimChecker
 
 AGREE, DISAGREE = Stance(0.9, 0.05, 0.03, 0.02), Stance(0.1, 0.8, 0.06, 0.04)
 DISCUSS, UNRELATED = Stance(0.2, 0.1, 0.6, 0.1), Stance(0.02, 0.03, 0.05, 0.9)
@@ -93,16 +95,32 @@ def serving(application: FastAPI) -> Iterator[str]:
         thread.join(timeout=30)
 
 
+Serve = Callable[[ClaimChecker | Sequence[Document]], str]
+Ask = Callable[[Sequence[Document]], TestClient]
+
+
 @pytest.fixture
-def serve() -> Iterator[Callable[[Sequence[Document]], str]]:
-    """Serve documents and give the address."""
+def serve() -> Iterator[Serve]:
+    """Serve documents, or a checker, and give the address."""
     running = []
 
-    def start(documents: Sequence[Document]) -> str:
-        context = serving(create_application(Staged(documents), cues=cues))
+    def start(what: ClaimChecker | Sequence[Document]) -> str:
+        checker = Staged(what) if isinstance(what, Sequence) else what
+        context = serving(create_application(checker, cues=cues))
         running.append(context)
         return context.__enter__()
 
     yield start
     for context in running:
         context.__exit__(None, None, None)
+
+
+@pytest.fixture(scope="session")
+def ask() -> Ask:
+    """A client of a service of documents, without any network."""
+
+    def connect(documents: Sequence[Document]) -> TestClient:
+        application = create_application(Staged(documents), cues=cues)
+        return TestClient(application, raise_server_exceptions=False)
+
+    return connect

@@ -42,6 +42,7 @@ def create_application(
         description=DESCRIPTION,
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,
         lifespan=lifespan,
     )
     application.state.checks, application.state.cues = checks, cues or (lambda text: {})
@@ -51,7 +52,7 @@ def create_application(
     application.add_exception_handler(RequestValidationError, _misread)
     application.add_exception_handler(HTTPException, _not_served)
     application.add_exception_handler(Exception, _failed)
-    application.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))
+    application.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False)
     application.add_middleware(Guard)
     return application
 

@@ -1,8 +1,9 @@
 """Checks off the event loop: a few at once, a bounded queue, and the latest remembered."""
 
 import asyncio
+import threading
 from collections import OrderedDict
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -37,15 +38,20 @@ class Checks:
     def __init__(self, checker: ClaimChecker, limits: Limits) -> None:
         self._checker, self._limits = checker, limits
         self._pool = ThreadPoolExecutor(limits.at_once, thread_name_prefix="check")
-        self._known: OrderedDict[str, asyncio.Task[Check]] = OrderedDict()
-        self.unfinished = 0
+        self._known: OrderedDict[str, Future[Check]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @property
+    def unfinished(self) -> int:
+        """How many checks run or wait for their turn."""
+        with self._lock:
+            return sum(not future.done() for future in self._known.values())
 
     async def of(self, claim: str) -> Check:
         """The check of a claim; `OverloadedError` where too many wait or the wait is too long."""
-        task = self._known.get(claim) or self._begun(claim)
-        self._known.move_to_end(claim)
+        waiting = asyncio.shield(asyncio.wrap_future(self._begun(claim)))
         try:
-            return await asyncio.wait_for(asyncio.shield(task), self._limits.patience)
+            return await asyncio.wait_for(waiting, self._limits.patience)
         except asyncio.TimeoutError:
             raise OverloadedError(
                 f"no answer within {self._limits.patience:g} seconds", next="the check goes on; ask again in a moment"
@@ -55,23 +61,22 @@ class Checks:
         """Let running checks end and begin no others."""
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def _begun(self, claim: str) -> "asyncio.Task[Check]":
-        if self.unfinished >= self._limits.at_once + self._limits.waiting:
-            raise OverloadedError("too many claims are being checked", next="try again in a moment")
-        self.unfinished += 1
-        task = asyncio.create_task(self._run(claim))
-        task.add_done_callback(lambda done: self._settle(claim, done))
-        self._known[claim] = task
-        return task
+    def _begun(self, claim: str) -> "Future[Check]":
+        """The check of a claim, begun now unless it is known."""
+        with self._lock:
+            self._forget()
+            if claim not in self._known:
+                unfinished = sum(not future.done() for future in self._known.values())
+                if unfinished >= self._limits.at_once + self._limits.waiting:
+                    raise OverloadedError("too many claims are being checked", next="try again in a moment")
+                self._known[claim] = self._pool.submit(self._checker.check, claim)
+            self._known.move_to_end(claim)
+            return self._known[claim]
 
-    async def _run(self, claim: str) -> Check:
-        return await asyncio.get_running_loop().run_in_executor(self._pool, self._checker.check, claim)
-
-    def _settle(self, claim: str, task: "asyncio.Task[Check]") -> None:
-        """Forget a check that failed, so that the next visitor tries again, and the oldest beyond the limit."""
-        self.unfinished -= 1
-        if task.cancelled() or task.exception() is not None:
-            self._known.pop(claim, None)
-        finished = [known for known, other in self._known.items() if other.done()]
-        for oldest in finished[: max(0, len(self._known) - self._limits.remembered)]:
-            del self._known[oldest]
+    def _forget(self) -> None:
+        """Drop checks that failed, so that the next visitor tries again, and the oldest beyond the limit."""
+        done = [claim for claim, future in self._known.items() if future.done()]
+        good = [claim for claim in done if not self._known[claim].cancelled() and not self._known[claim].exception()]
+        too_many = max(0, len(good) - self._limits.remembered)
+        for claim in {*done}.difference(good[too_many:]):
+            del self._known[claim]
