@@ -19,7 +19,8 @@ from offscript.measures.measurement import Measurement
 from offscript.measures.quality import measure_quality
 from offscript.measures.regret import measure_regret
 from offscript.models.language_model import LanguageModel
-from offscript.sampling.generation import generate, texts
+from offscript.sampling.generation import Transform, generate, texts
+from offscript.sampling.transforms import parse_transform
 
 
 def _exposure(
@@ -90,11 +91,12 @@ def _diversity(
     seed: int,
     samples: int = 1000,
     length: int = 50,
+    sampler: str | None = None,
 ) -> list[Measurement]:
     """Of sequences drawn from the model, in its own tokens."""
-    drawn = generate(model, samples, length, seed=(seed, 3))
+    drawn = generate(model, samples, length, seed=(seed, 3), transform=_transform(sampler))
     rows = [row[:size] for row, size in zip(drawn.tokens.tolist(), drawn.lengths.tolist(), strict=True)]
-    recipe = {"model": model.weight_hash, "length": length, "seed": seed}
+    recipe = {"model": model.weight_hash, "length": length, "sampler": sampler, "seed": seed}
     return measure_diversity(rows, tokenization="the model's vocabulary", recipe=recipe)
 
 
@@ -107,16 +109,21 @@ def _quality(
     samples: int = 1000,
     references: int | None = None,
     length: int = 50,
+    sampler: str | None = None,
 ) -> list[Measurement]:
     """Corpus-BLEU of sentences drawn from the model against those of a corpus, in the model's own tokens."""
     vocabulary = model.vocabulary
-    drawn = generate(model, samples, length, seed=(seed, 2))
+    drawn = generate(model, samples, length, seed=(seed, 2), transform=_transform(sampler))
     found = [text.split() for text in texts(model, drawn)]
     real = [
         vocabulary.decode(vocabulary.encode(line)).split() for line in islice(read_corpus(list(corpus)), references)
     ]
-    recipe = {"model": model.weight_hash, "corpus": list(corpus), "length": length, "seed": seed}
+    recipe = {"model": model.weight_hash, "corpus": list(corpus), "length": length, "sampler": sampler, "seed": seed}
     return measure_quality(found, real, tokenization="the model's vocabulary", recipe=recipe)
+
+
+def _transform(sampler: str | None) -> Transform | None:
+    return None if sampler is None else parse_transform(sampler)
 
 
 def _rows(model: LanguageModel, corpus: Sequence[str], half: str | None, length: int) -> Tensor:

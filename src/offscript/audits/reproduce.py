@@ -1,13 +1,14 @@
 """Run an experiment: train what must be trained, measure what is not measured yet, hold it against the paper."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from offscript.audits.cells import Watcher, run_cells
 from offscript.audits.experiment import Experiment
 from offscript.audits.runs import averaged, correlations
 from offscript.audits.store import write_results
+from offscript.audits.workers import Place, run_groups
 from offscript.measures.measurement import Measurement
 
 
@@ -30,18 +31,22 @@ class Reproduction:
 
 
 def reproduce(
-    experiment: Experiment, out: Path, *, seed: int = 1, device: str = "cpu", watcher: Watcher | None = None
+    experiment: Experiment,
+    out: Path,
+    *,
+    seed: int = 1,
+    place: Place | None = None,
+    finished: Callable[[int], None] | None = None,
 ) -> Reproduction:
     """Every run of every variant through every measure; what an earlier call finished is read, not run again.
 
     Run i of a variant is trained and measured with seeds that are i higher, the same for all variants: runs pair.
     """
-    runs: dict[str, list[dict[str, Measurement]]] = {}
-    for variant in experiment.variants:
-        runs[variant.name] = []
-        for run in range(experiment.runs_of(variant)):
-            found = run_cells(experiment.cells_of(variant, run, seed), out, device=device, watcher=watcher)
-            runs[variant.name].append({f"{entry.question}.{entry.name}": entry for own in found for entry in own})
+    named = [(variant, run) for variant in experiment.variants for run in range(experiment.runs_of(variant))]
+    cells = [experiment.cells_of(variant, run, seed) for variant, run in named]
+    runs: dict[str, list[dict[str, Measurement]]] = {variant.name: [] for variant in experiment.variants}
+    for (variant, _), found in zip(named, run_groups(cells, out, place or Place(), finished), strict=True):
+        runs[variant.name].append({f"{entry.question}.{entry.name}": entry for own in found for entry in own})
     groups = {name: averaged(each) for name, each in runs.items()}
     for group, members in experiment.correlations.items():
         groups[group] = correlations((run for member in members for run in runs[member]), seed=seed)

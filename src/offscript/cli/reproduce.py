@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 def reproduce(
     experiment: Annotated[str | None, typer.Argument(help="PAPER/TABLE; without it, all are listed.")] = None,
     scale: Annotated[str, typer.Option(help="quick (minutes on two cores), standard or paper.")] = "quick",
+    on: Annotated[str, typer.Option(help="here, local (processes), ray, or ray://HOST:PORT.")] = "here",
     out: Out = Path("runs/reproduce"),
     seed: Seed = 1,
     device: Device = "cpu",
@@ -26,12 +27,14 @@ def reproduce(
     from offscript.audits.experiment import read_experiment
     from offscript.audits.reproduce import reproduce as run
     from offscript.audits.reproduce import store_reproduction
+    from offscript.audits.workers import Place
 
     if experiment is None:
         ls(Kind.experiments, as_json=as_json)
         return
     read = read_experiment(experiment, scale)
-    found = run(read, out, seed=seed, device=device, watcher=_Watcher(quiet=quiet))
+    place = Place(on, device=device, watcher=_Watcher(quiet=quiet))
+    found = run(read, out, seed=seed, place=place)
     written = store_reproduction(found, out / experiment / scale, scale)
     _show(found, [str(path) for path in written], as_json=as_json)
 

@@ -1,0 +1,169 @@
+"""Where cells run: in this process, in processes of this machine, or on the nodes of a Ray cluster.
+
+Everywhere the same function runs the same cells with as many threads, so that the figures are the same; what a lost
+worker had not finished is run again.
+"""
+
+import logging
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from offscript.audits.cells import CELLS, Cell, Watcher, run_cells
+from offscript.audits.store import Store
+from offscript.errors import OffscriptError
+from offscript.measures.measurement import Measurement
+
+HERE, LOCAL, RAY, RAY_CLIENT = "here", "local", "ray", "ray://"
+
+Group = Sequence[Cell]
+"""Cells that share a model: they run one after another on one worker."""
+
+Found = list[list[Measurement]]
+"""The measurements of each cell of a group."""
+
+_RETRIES = 3
+
+
+class Resources(BaseModel):
+    """What one group needs; threads are as many as CPUs."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    cpus: int = Field(1, ge=1)
+    gpus: float = Field(0, ge=0)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where to run, and with what."""
+
+    on: str = HERE
+    resources: Resources = field(default_factory=Resources)
+    device: str = "cpu"
+    watcher: Watcher | None = None  # can follow cells in this process only
+
+    def __post_init__(self) -> None:
+        if self.on not in (HERE, LOCAL, RAY) and not self.on.startswith(RAY_CLIENT):
+            raise OffscriptError(f"nothing runs on {self.on!r}", next="known: here, local, ray, ray://HOST:PORT")
+
+
+def run_groups(
+    groups: Sequence[Group], out: Path, place: Place, finished: Callable[[int], None] | None = None
+) -> list[Found]:
+    """Run what is not stored yet, store it, and answer everything; `finished` is told the number of each group done."""
+    store = Store(out / CELLS)
+    missing = [number for number, group in enumerate(groups) if not all(store.has(cell.recipe) for cell in group)]
+    told = finished or (lambda number: None)
+    for number in sorted(set(range(len(groups))) - set(missing)):
+        told(number)
+    for place_in_missing, found in _runner(place)([groups[number] for number in missing], out.resolve(), place):
+        number = missing[place_in_missing]
+        _keep(store, groups[number], found)
+        told(number)
+    return [[store.load(cell.recipe) for cell in group] for group in groups]
+
+
+def _runner(place: Place) -> Callable[[Sequence[Group], Path, Place], Iterator[tuple[int, Found]]]:
+    return {HERE: _here, LOCAL: _in_processes}.get(place.on, _on_ray)
+
+
+def _keep(store: Store, group: Group, found: Found) -> None:
+    """Save what a worker without this disk sent back."""
+    for cell, measurements in zip(group, found, strict=True):
+        if not store.has(cell.recipe):
+            store.save(measurements, cell.recipe)
+
+
+def _here(groups: Sequence[Group], out: Path, place: Place) -> Iterator[tuple[int, Found]]:
+    for number, group in enumerate(groups):
+        yield number, run_cells(group, out, device=place.device, watcher=place.watcher)
+
+
+def _in_processes(groups: Sequence[Group], out: Path, place: Place) -> Iterator[tuple[int, Found]]:
+    """A pool of fresh processes; one that dies takes the pool with it, and what is left begins again in another."""
+    left = list(range(len(groups)))
+    for _ in range(1 + _RETRIES):
+        if not left:
+            return
+        workers = min(len(left), max(1, (os.cpu_count() or 1) // place.resources.cpus))
+        with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
+            futures: dict[Future[Found], int] = {
+                pool.submit(_work, list(groups[number]), out, place.resources.cpus, place.device): number
+                for number in left
+            }
+            try:
+                for future in as_completed(futures):
+                    found = future.result()
+                    left.remove(futures[future])
+                    yield futures[future], found
+            except BrokenProcessPool:
+                continue
+    if left:
+        _give_up(groups[left[0]])
+
+
+def _on_ray(groups: Sequence[Group], out: Path, place: Place) -> Iterator[tuple[int, Found]]:
+    ray = _connected(place.on)
+    try:
+        run = ray.remote(
+            num_cpus=place.resources.cpus, num_gpus=place.resources.gpus, max_retries=_RETRIES, retry_exceptions=False
+        )(_work)
+        running = {
+            run.remote(list(group), out, place.resources.cpus, place.device): number
+            for number, group in enumerate(groups)
+        }
+        while running:
+            for done in ray.wait(list(running))[0]:
+                number = running.pop(done)
+                yield number, _result(ray, done, groups[number])
+    finally:
+        ray.shutdown()
+
+
+def _result(ray: Any, done: Any, group: Group) -> Found:
+    try:
+        found: Found = ray.get(done)
+    except ray.exceptions.RayTaskError as fault:
+        if isinstance(fault.cause, OffscriptError):
+            raise fault.cause from fault
+        raise
+    except (ray.exceptions.WorkerCrashedError, ray.exceptions.NodeDiedError):
+        _give_up(group)
+    return found
+
+
+def _connected(on: str) -> Any:
+    """Ray, connected to the named cluster, else to the one of this machine, else to one of our own."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    try:
+        import ray
+    except ImportError as fault:
+        raise OffscriptError("Ray is not installed", next="pip install 'offscript[ray]'") from fault
+    try:
+        ray.init(address=on if on.startswith(RAY_CLIENT) else None, log_to_driver=False, logging_level=logging.ERROR)
+    except (ConnectionError, RuntimeError, ValueError) as fault:
+        why = " ".join(str(fault).split())[:200]
+        raise OffscriptError(f"no Ray cluster at {on}", why=why, next="start one: ray start --head") from fault
+    return ray
+
+
+def _work(group: list[Cell], out: Path, threads: int, device: str) -> Found:
+    """What a worker does; its disk may be another than ours."""
+    import torch
+
+    torch.set_num_threads(threads)
+    return run_cells(group, out, device=device)
+
+
+def _give_up(group: Group) -> None:
+    raise OffscriptError(
+        f"{group[0].name} was lost {_RETRIES + 1} times", why="its worker died each time", next="look at its memory"
+    )

@@ -1,0 +1,58 @@
+"""`offscript sweep`: a grid of models, algorithms, data sizes, seeds and samplers, on one machine or many."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from offscript.cli._options import Device, Json, Out, Quiet
+
+if TYPE_CHECKING:
+    from offscript.audits.sweep import Swept
+
+
+def sweep(
+    grid: Annotated[Path, typer.Argument(help="A YAML file: what all points share, and the axes of the grid.")],
+    on: Annotated[str, typer.Option(help="local (processes), ray, or ray://HOST:PORT.")] = "local",
+    out: Out = Path("runs/sweep"),
+    device: Device = "cpu",
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run every cell of a grid. What an earlier run finished is not run again; lost workers' cells are."""
+    from offscript.audits.sweep import read_sweep, run_sweep, store_sweep
+    from offscript.cli._progress import counting
+
+    read = read_sweep(grid)
+    with counting(f"{grid.stem} on {on}", len(read.points), quiet=quiet) as count:
+        points = run_sweep(read, out, on=on, device=device, finished=lambda number: count(1))
+    written = store_sweep(points, out)
+    _show(points, [str(path) for path in written], as_json=as_json)
+
+
+def _show(points: list["Swept"], written: list[str], *, as_json: bool) -> None:
+    import json
+
+    from offscript.cli._results import show_rows
+
+    if as_json:
+        rows = [
+            {"point": point.labels, "measurements": [entry.to_json() for entry in point.measurements], "results": path}
+            for point, path in zip(points, written, strict=True)
+        ]
+        typer.echo(json.dumps(rows, ensure_ascii=False))
+        return
+    show_rows(
+        [
+            {
+                **point.labels,
+                "figure": f"{entry.question}.{entry.name}",
+                "value": f"{entry.value:.4g}",
+                "interval": f"{entry.interval.lower:.4g} … {entry.interval.upper:.4g}",
+            }
+            for point in points
+            for entry in point.measurements
+        ]
+    )
+    for path in written:
+        typer.echo(path)
