@@ -33,6 +33,7 @@ def exposure(name: str = "eb_c.js", **changes: Any) -> Measurement:
         "by_position": Curve((1.0, 1.04), (0.98, 1.0), (1.02, math.inf), 0.95, "bootstrap"),
         "higher_is_better": False,
         "per_item": np.array([[0.1, math.inf], [math.nan, 0.4]]),
+        "weights": np.array([3.0, 5.0]),
     }
     return Measurement(**{**fields, **changes})
 
@@ -49,6 +50,9 @@ def assert_same_items(found: list[Measurement], expected: list[Measurement]) -> 
         assert (one.per_item is None) == (other.per_item is None)
         if other.per_item is not None:
             np.testing.assert_array_equal(one.per_item, other.per_item)
+        assert (one.weights is None) == (other.weights is None)
+        if other.weights is not None:
+            np.testing.assert_array_equal(one.weights, other.weights)
 
 
 def test_what_was_stored_is_read_back(tmp_path: Path) -> None:
@@ -77,11 +81,12 @@ def test_readers_of_the_harness_find_what_they_look_for(tmp_path: Path) -> None:
 
 
 def test_items_are_lines_beside_the_results(tmp_path: Path) -> None:
-    write_results(tmp_path, "gpt2", [exposure(), exposure("cgd_model.js", per_item=np.ones(3))], time=MOMENT)
+    unweighted = exposure("cgd_model.js", per_item=np.ones(3), weights=None)
+    write_results(tmp_path, "gpt2", [exposure(), unweighted], time=MOMENT)
     lines = (tmp_path / "gpt2" / "samples_exposure_2026-01-02T03-04-05.000006.jsonl").read_text().splitlines()
     assert [json.loads(line) for line in lines] == [
-        {"doc_id": 0, "eb_c.js": [0.1, "inf"], "cgd_model.js": 1.0},
-        {"doc_id": 1, "eb_c.js": [None, 0.4], "cgd_model.js": 1.0},
+        {"doc_id": 0, "eb_c.js": [0.1, "inf"], "eb_c.js,weight": 3.0, "cgd_model.js": 1.0},
+        {"doc_id": 1, "eb_c.js": [None, 0.4], "eb_c.js,weight": 5.0, "cgd_model.js": 1.0},
         {"doc_id": 2, "cgd_model.js": 1.0},
     ]
 

@@ -14,7 +14,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ FloatArray = npt.NDArray[np.float64]
 
 TIME = "%Y-%m-%dT%H-%M-%S.%f"
 BY_LENGTH = "by_length."
+WEIGHT = ",weight"  # no figure's name has a comma
 
 _AMBIGUOUS = re.compile(r"[^\w.@,=+/-]|^[.-]|[.]$|__|_/|/_", re.ASCII)
 
@@ -52,7 +53,7 @@ class Store:
     def save(self, measurements: Sequence[Measurement], recipe: dict[str, Any]) -> Path:
         """Write the cell of a recipe; two that save the same cell at once leave one of the two, whole."""
         path = self.cell_path(recipe)
-        _write_items(path.with_suffix(".jsonl"), {_cell_key(entry): entry.per_item for entry in measurements})
+        _write_items(path.with_suffix(".jsonl"), _columns((_cell_key(entry), entry) for entry in measurements))
         figures = [entry.to_json() for entry in measurements]
         _files.write_json(path, {"recipe": notation.as_json(recipe), "measurements": figures})
         return path
@@ -64,7 +65,7 @@ class Store:
         items = _read_items(path.with_suffix(".jsonl"))
         with _explaining(path):
             found = [Measurement.from_json(figure) for figure in document["measurements"]]
-        return [_with_items(entry, items.get(_cell_key(entry))) for entry in found]
+        return [_with_items(entry, items, _cell_key(entry)) for entry in found]
 
 
 def write_results(
@@ -81,7 +82,8 @@ def write_results(
     with _claimed_time(folder, time or datetime.now(timezone.utc)) as moment:
         stamp = moment.strftime(TIME)
         for question, entries in by_question.items():
-            _write_items(_samples_path(folder, question, stamp), {entry.name: entry.per_item for entry in entries})
+            columns = _columns((entry.name, entry) for entry in entries)
+            _write_items(_samples_path(folder, question, stamp), columns)
         document = {
             **harness_document(measurements),
             "config": {"model": model, **notation.as_json(config or {})},
@@ -123,7 +125,7 @@ def read_results(path: Path, *, with_items: bool = False) -> list[Measurement]:
                 recipe = document["recipes"][provenance["recipe"]]
                 known = {**provenance, "recipe": recipe, "higher_is_better": better[name]}
                 entry = _from_harness(question, name, figures, known)
-                found.append(_with_items(entry, items.get(name)))
+                found.append(_with_items(entry, items, name))
     return found
 
 
@@ -232,9 +234,16 @@ def _claimed_time(folder: Path, time: datetime) -> Iterator[datetime]:
         claim.unlink()
 
 
-def _write_items(path: Path, values: dict[str, FloatArray | None]) -> None:
+def _columns(measurements: Iterable[tuple[str, Measurement]]) -> dict[str, FloatArray]:
+    """Items, and where they do not count alike their weights, by the names that they are stored under."""
+    columns: dict[str, FloatArray | None] = {}
+    for name, entry in measurements:
+        columns |= {name: entry.per_item, name + WEIGHT: entry.weights}
+    return {name: column for name, column in columns.items() if column is not None}
+
+
+def _write_items(path: Path, columns: dict[str, FloatArray]) -> None:
     """One item a line, with its value or values under each name that has any; no file where there are none."""
-    columns = {name: column for name, column in values.items() if column is not None}
     if not columns:
         return
     with _files.replacing(path) as temporary, temporary.open("w", encoding="utf-8") as stream:
@@ -265,8 +274,8 @@ def _read_items(path: Path) -> dict[str, FloatArray]:
     return {name: np.array(column, dtype=np.float64) for name, column in columns.items()}  # reads null and "inf"
 
 
-def _with_items(entry: Measurement, items: FloatArray | None) -> Measurement:
-    return entry if items is None else dataclasses.replace(entry, per_item=items)
+def _with_items(entry: Measurement, items: dict[str, FloatArray], name: str) -> Measurement:
+    return dataclasses.replace(entry, per_item=items.get(name), weights=items.get(name + WEIGHT))
 
 
 def _read_document(path: Path) -> dict[str, Any]:

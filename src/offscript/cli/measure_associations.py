@@ -43,4 +43,11 @@ def associations(
         typer.echo(json.dumps(tables, ensure_ascii=False))
         return
     for rows in tables.values():
-        show_rows(rows)
+        show_rows([{key: _shown(value) for key, value in row.items()} for row in rows])
+
+
+def _shown(value: Any) -> Any:
+    """A share with its interval, a number with three decimals, or the value itself."""
+    if isinstance(value, dict):
+        return f"{value['value']:.1%} ({value['interval']['lower']:.1%} … {value['interval']['upper']:.1%})"
+    return f"{value:.3f}" if isinstance(value, float) else value

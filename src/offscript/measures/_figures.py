@@ -14,11 +14,12 @@ FloatArray = NDArray[np.float64]
 
 
 class Figure(NamedTuple):
-    """An estimate and, where there are any, its course over the lengths and the values of single sequences."""
+    """An estimate and, where there are any, its course over the lengths, single sequences' values and their weights."""
 
     estimate: Estimate
     by_length: Curve | None = None
     per_item: NDArray[Any] | None = None
+    weights: NDArray[Any] | None = None
 
     @classmethod
     def of(cls, profile: Profile, per_item: NDArray[Any] | None = None) -> "Figure":
@@ -35,7 +36,14 @@ class Figure(NamedTuple):
 def as_measurements(figures: Mapping[str, Figure], **shared: Any) -> list[Measurement]:
     """One measurement a figure; `shared` are the fields that all have in common."""
     return [
-        Measurement.of(figure.estimate, name=name, by_position=figure.by_length, per_item=figure.per_item, **shared)
+        Measurement.of(
+            figure.estimate,
+            name=name,
+            by_position=figure.by_length,
+            per_item=figure.per_item,
+            weights=figure.weights,
+            **shared,
+        )
         for name, figure in figures.items()
     ]
 

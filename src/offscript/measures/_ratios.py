@@ -24,6 +24,16 @@ def with_average(table: FloatArray) -> FloatArray:
     return np.column_stack([table, table.mean(axis=1)])
 
 
+def pseudo_values(numerator: npt.ArrayLike, denominator: npt.ArrayLike) -> FloatArray:
+    """Each sequence's part in the average ratio to first order, [n]: their mean is the ratio, their spread its own."""
+    top, bottom = np.asarray(numerator, dtype=np.float64), np.asarray(denominator, dtype=np.float64)
+    top_means, bottom_means = top.mean(axis=0), bottom.mean(axis=0)
+    ratios = quotient(top_means, bottom_means)  # [lengths]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        influences = (top - top_means - ratios * (bottom - bottom_means)) / bottom_means  # [n, lengths]
+    return np.asarray((ratios + influences).mean(axis=1))
+
+
 def bootstrap_bounds(
     top: FloatArray,
     bottom: FloatArray,

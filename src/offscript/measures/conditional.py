@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from offscript.measures._figures import Figure
+from offscript.measures._ratios import pseudo_values
 from offscript.measures._scores import Progress, Scores, scores_along
 from offscript.measures.distances import distances
 from offscript.measures.intervals import (
@@ -96,7 +97,8 @@ def conditional_figures(
             level=level,
             resamples=resamples,
         )
-        figures[f"eb_c.{name}"] = Figure.of(bias)
+        together = pseudo_values(on_model, on_data) if paired else None
+        figures[f"eb_c.{name}"] = Figure.of(bias, together)
         figures[f"cgd_model.{name}"] = deviation_figure(name, on_model, level=level)
         figures[f"cgd_data.{name}"] = deviation_figure(name, on_data, level=level)
     return figures

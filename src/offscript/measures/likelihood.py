@@ -80,19 +80,28 @@ def measure_likelihood(
         **environment(),
     }
     estimates = {
-        "nll": (rate_interval(totals, lengths), totals / lengths),
-        "ppl": (perplexity_interval(totals, lengths), np.exp(totals / lengths)),
-        "bpc": (rate_interval(totals / math.log(2), characters), totals / math.log(2) / characters),
+        "nll": (rate_interval(totals, lengths), totals / lengths, lengths),
+        "ppl": (perplexity_interval(totals, lengths), np.exp(totals / lengths), lengths),
+        "bpc": (rate_interval(totals / math.log(2), characters), totals / math.log(2) / characters, characters),
     }
     if isinstance(model, Approximated):
         estimates["never_drawn"] = (
             within(rate_interval(judged.never_drawn, lengths), 0, 1),
             judged.never_drawn / lengths,
+            lengths,
         )
     shared = {"n": len(totals), "seed": None, "seconds": time.monotonic() - began, "recipe": recipe}
     return [
-        Measurement.of(estimate, question="likelihood", name=name, higher_is_better=False, per_item=items, **shared)
-        for name, (estimate, items) in estimates.items()
+        Measurement.of(
+            estimate,
+            question="likelihood",
+            name=name,
+            higher_is_better=False,
+            per_item=items,
+            weights=weights,
+            **shared,
+        )
+        for name, (estimate, items, weights) in estimates.items()
     ]
 
 

@@ -30,7 +30,8 @@ class Measurement:
 
     `by_position` holds the figure at every length or position, from the first. `higher_is_better` is None where neither
     is. `recipe` is what it takes to make the figure again, as JSON knows it. `per_item` [n] or [n, positions] holds the
-    values behind the figure, NaN where an item has none; it stays out of JSON and of comparison.
+    values behind the figure, NaN where an item has none, and `weights` [n] how much each counts where not all count
+    alike, such as a sentence's tokens in a rate a token; both stay out of JSON and of comparison.
     """
 
     question: str
@@ -45,6 +46,7 @@ class Measurement:
     by_position: Curve | None = None
     higher_is_better: bool | None = None
     per_item: FloatArray | None = field(default=None, compare=False, repr=False)
+    weights: FloatArray | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not _QUESTION.fullmatch(self.question):
@@ -58,8 +60,9 @@ class Measurement:
         if self.value not in self.interval and self.interval.method == "exact":
             raise OffscriptError(f"{self.name} = {self.value} outside its exact interval")
         object.__setattr__(self, "recipe", as_json(self.recipe))
-        if self.per_item is not None:
-            object.__setattr__(self, "per_item", np.asarray(self.per_item, dtype=np.float64))
+        for name in ("per_item", "weights"):
+            if (values := getattr(self, name)) is not None:
+                object.__setattr__(self, name, np.asarray(values, dtype=np.float64))
 
     @classmethod
     def of(cls, estimate: Estimate, **fields: Any) -> "Measurement":
@@ -77,7 +80,7 @@ class Measurement:
         return recipe_hash(self.recipe)
 
     def to_json(self) -> dict[str, Any]:
-        """Everything but `per_item`, as strict JSON: infinities are the strings "inf" and "-inf"."""
+        """Everything but the items, as strict JSON: infinities are the strings "inf" and "-inf"."""
         return {
             "question": self.question,
             "name": self.name,

@@ -127,7 +127,7 @@ def regret_figures(regrets: Regrets, *, level: float = 0.95) -> dict[str, Figure
 
     def per_token(totals: FloatArray) -> Figure:
         rate = rate_interval(totals, regrets.lengths, level=level)
-        return Figure(rate, per_item=totals / regrets.lengths)
+        return Figure(rate, per_item=totals / regrets.lengths, weights=regrets.lengths)
 
     def per_sequence(by_length: FloatArray) -> Figure:
         totals = by_length[:, -1]

@@ -5,6 +5,7 @@ kept. All settings continue the same prefixes with the same random numbers, so r
 setting alike, and two algorithms compare in pairs.
 """
 
+import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -167,6 +168,7 @@ def sweep_samplers(
         "model": model.name,
         "weights": model.weight_hash,
         "prefixes": list(prefixes.shape),
+        "data": hashlib.sha256(repr((prefixes.tolist(), references)).encode()).hexdigest()[:32],
         "length": length,
         "references": len(references),
         "bleu": f"order {order}, model tokens, NLTK method 1 smoothing, closest reference length",

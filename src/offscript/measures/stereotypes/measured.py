@@ -36,8 +36,17 @@ def measure_stereotypes(
         "lms": judgements.meaningful.astype(np.float64) * 50.0,
         "ss": judgements.stereotype_wins * 100.0,
     }
-    found = [replace(entry, per_item=items.get(entry.name)) for entry in found]
+    weights = _weights(judgements.tests)
+    found = [
+        replace(entry, per_item=items[entry.name], weights=weights) if entry.name in items else entry for entry in found
+    ]
     return [*found, *_of_ties(judgements, seed, shared)]
+
+
+def _weights(tests: Sequence[AssociationTest]) -> FloatArray:
+    """Every term counts alike, however many tests it has."""
+    _, terms, sizes = np.unique([test.target for test in tests], return_inverse=True, return_counts=True)
+    return np.asarray(1 / sizes[terms], dtype=np.float64)
 
 
 def data_recipe(tests: Sequence[AssociationTest]) -> dict[str, Any]:
