@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from offscript import __version__
-from offscript.cli import audit, generate, index, ls, measure, report, reproduce, serve, sweep, train
+from offscript.cli import audit, check, generate, index, ls, measure, report, reproduce, serve, sweep, train
 
 app = typer.Typer(
     help="Find out where a language model goes off script: from its data, human text, fairness and the facts.",
@@ -21,6 +21,7 @@ app.command("sweep")(sweep.sweep)
 app.command("train")(train.train)
 app.command("generate")(generate.generate)
 app.command("index")(index.index)
+app.command("check")(check.check)
 app.command("serve")(serve.serve)
 app.command("ls")(ls.ls)
 app.add_typer(measure.app, name="measure")

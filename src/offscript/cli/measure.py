@@ -15,6 +15,7 @@ from offscript.cli import (
     measure_stereotypes,
     measure_tagging,
     measure_text,
+    measure_verdicts,
 )
 
 app = typer.Typer(help="Measure one thing about a model; every figure has an interval.", no_args_is_help=True)
@@ -31,3 +32,4 @@ app.command("quality")(measure_text.quality)
 app.command("diversity")(measure_text.diversity)
 app.command("retrieval")(measure_retrieval.retrieval)
 app.command("tagging")(measure_tagging.tagging)
+app.command("verdicts")(measure_verdicts.verdicts)

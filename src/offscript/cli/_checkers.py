@@ -1,0 +1,39 @@
+"""The checker that a verb's flags describe."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from offscript.factcheck.checking import Checker
+
+ALMANAC = "almanac"
+Indexes = Annotated[
+    list[Path] | None,
+    typer.Option("--index", help="Folder that `offscript index` wrote, or almanac; the almanac without any."),
+]
+StanceName = Annotated[
+    str | None, typer.Option("--stance", help="offscript/stance, lexical, or a trained model's folder.")
+]
+Ratings = Annotated[Path | None, typer.Option("--ratings", help="Table of web sites and how factual they are.")]
+
+
+def checker_on(indexes: list[Path] | None, stance: str | None, ratings: Path | None) -> "Checker":
+    """A checker on these indexes, or on the almanac, with the stance model of that name."""
+    from offscript.factcheck.almanac import almanac_index
+    from offscript.factcheck.checking import Checker, default_stance
+    from offscript.factcheck.sources.local import LocalIndex
+    from offscript.factcheck.sources.ratings import Ratings as RatingTable
+    from offscript.factcheck.sources.ratings import read_ratings
+    from offscript.factcheck.sources.source import Kind
+    from offscript.factcheck.stance.registry import stance_model
+
+    rated = read_ratings(ratings) if ratings else RatingTable()
+    providers = [
+        LocalIndex(almanac_index(), kind=Kind.high)
+        if str(folder) == ALMANAC and not folder.is_dir()
+        else LocalIndex(folder, ratings=rated)
+        for folder in indexes or [Path(ALMANAC)]
+    ]
+    return Checker(providers, stance=stance_model(stance) if stance else default_stance())

@@ -1,0 +1,66 @@
+"""`offscript check`: is a claim true, and what says so?"""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from offscript.cli._checkers import Indexes, Ratings, StanceName, checker_on
+from offscript.cli._options import Json
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from offscript.factcheck.checked import Check, Evidence
+
+COLOURS = {"SUPPORTED": "green", "REFUTED": "red", "NOT ENOUGH INFO": "yellow"}
+SHADES = {"agree": "green", "disagree": "red", "discuss": "yellow", "unrelated": "dim"}
+
+
+def check(
+    claim: Annotated[str, typer.Argument(help="A sentence that says something of the world.")],
+    index: Indexes = None,
+    stance: StanceName = None,
+    ratings: Ratings = None,
+    as_json: Json = False,
+) -> None:
+    """Check a claim against documents: verdict, evidence and sources. Without --index the almanac is asked."""
+    found = checker_on(index, stance, ratings).check(claim)
+    if as_json:
+        import json
+
+        typer.echo(json.dumps(found.to_json(), ensure_ascii=False))
+    else:
+        _show(found)
+
+
+def _show(found: "Check") -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(soft_wrap=True, highlight=False)
+    verdict = found.verdict.value
+    console.print(Text(f"{verdict}  {found.confidence:.0%}", style=f"bold {COLOURS[verdict]}"), Text(found.claim))
+    for evidence in found.evidence:
+        console.print(_line(found, evidence))
+    if not found.documents:
+        console.print(Text("no document says anything about it", style="dim"))
+    for kind, averaged in found.by_kind.items():
+        shares = ", ".join(f"{name} {getattr(averaged, name):.0%}" for name in ("agree", "disagree", "discuss"))
+        count = sum(document.kind == kind for document in found.documents)
+        console.print(Text(f"{count} {'document' if count == 1 else 'documents'} of kind {kind.value}: {shares}"))
+    console.print(Text(f"{found.seconds * 1000:.0f} ms", style="dim"))
+
+
+def _line(found: "Check", evidence: "Evidence") -> "Text":
+    """A telling sentence in the colour of its stance, and where it stands."""
+    from rich.text import Text
+
+    document = found.documents[evidence.document]
+    sentence = document.sentences[evidence.sentence]
+    label = sentence.stance.label
+    source = document.document.url or document.document.id
+    return Text.assemble(
+        (f"  {label:<9}", SHADES[label]),
+        (sentence.text, SHADES[label]),
+        (f"  ({document.document.title or document.document.id}, {document.kind.value}, {source})", "dim"),
+    )
