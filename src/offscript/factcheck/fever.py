@@ -1,6 +1,7 @@
 """FEVER's development claims with their gold evidence texts as a collection to search: no Wikipedia dump is needed."""
 
 import json
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,11 +23,12 @@ class FeverPassages:
     claims: dict[str, list[JudgedClaim]]  # by part
 
 
-def read_fever_passages(folder: Path | str) -> FeverPassages:
+def read_fever_passages(folder: Path | str, *, titled: bool = False) -> FeverPassages:
     """From a folder with `paper_dev.jsonl.xz`, `paper_test.jsonl.xz` and `gold-evidence-dev/dev.raw.input{0,1}.xz`.
 
     The evidence texts are those of the claims of both halves, so each half is searched among the other's evidence too.
-    A claim's evidence is its text as a whole: sentence numbers of Wikipedia pages do not apply to it.
+    A claim's evidence is its text as a whole: sentence numbers of Wikipedia pages do not apply to it. `titled` gives
+    every text the title of the page that most of it comes from.
     """
     folder = Path(folder)
     texts, claims = (_lines(folder / "gold-evidence-dev" / f"dev.raw.input{number}.xz") for number in (0, 1))
@@ -34,7 +36,8 @@ def read_fever_passages(folder: Path | str) -> FeverPassages:
         raise OffscriptError(f"{folder}: {len(texts)} evidence texts for {len(claims)} claims")
     ids = {text: f"passage-{number}" for number, text in enumerate(dict.fromkeys(texts))}
     evidence = {_unquoted(claim): ids[text] for claim, text in zip(claims, texts, strict=True)}
-    documents = [Document(id, text=_plain(text)) for text, id in ids.items()]
+    titles = _titles(folder, evidence) if titled else {}
+    documents = [Document(id, titles.get(id, ""), _plain(text)) for text, id in ids.items()]
     return FeverPassages(documents, {part: _claims(folder / f"paper_{part}.jsonl.xz", evidence) for part in PARTS})
 
 
@@ -46,6 +49,17 @@ def _claims(path: Path, evidence: dict[str, str]) -> list[JudgedClaim]:
         sets = (frozenset([(passage, None)]),) if passage is not None else ()
         found.append(JudgedClaim(str(record["id"]), record["claim"], LABELS[record["label"]], sets))
     return found
+
+
+def _titles(folder: Path, evidence: dict[str, str]) -> dict[str, str]:
+    """For every passage the page that the evidence of its claims names most often."""
+    pages: dict[str, Counter[str]] = {}
+    for part in PARTS:
+        for record in map(json.loads, _lines(folder / f"paper_{part}.jsonl.xz")):
+            if passage := evidence.get(record["claim"]):
+                named = [page for found in record["evidence"] for _, _, page, _ in found if page]
+                pages.setdefault(passage, Counter()).update(named)
+    return {passage: _plain(named.most_common(1)[0][0].replace("_", " ")) for passage, named in pages.items() if named}
 
 
 def _lines(path: Path) -> list[str]:

@@ -9,7 +9,7 @@ from offscript.factcheck.tagging.token import spans
 
 FEWEST, MOST = 5, 10
 TELLING = frozenset({"VERB", "NOUN", "PROPN", "ADJ"})
-FILLING = ("NUM", "ADV", "INTJ", "X", "SYM", "AUX", "PRON", "ADP", "DET", "PART", "SCONJ", "CCONJ")
+FILLING = ("NUM", "ADV", "INTJ", "X", "SYM", "AUX", "PRON", "ADP", "DET", "PART", "SCONJ", "CCONJ", "PUNCT")
 """What makes up the number where a claim has too few telling words, the most telling part of speech first."""
 
 
@@ -27,7 +27,7 @@ def query_of(claim: str, tagger: Tagger | None = None) -> tuple[str, ...]:
     numbers before adverbs before the rest; one with fewer than 5 words gives all of them. No word comes twice.
     """
     tagger = tagger or default_tagger()
-    words = [token for token in tagger.tag([claim])[0] if token.tag != "PUNCT"]
+    [words] = tagger.tag([claim])
     names = [name[start:end] for name in tagger.entities(claim) for start, end in spans(name)]
     telling = _distinct([*names, *(token.text for token in words if token.tag in TELLING)])
     if len(telling) >= FEWEST:

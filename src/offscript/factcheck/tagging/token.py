@@ -80,7 +80,7 @@ def _in_name(tokens: Sequence[Token], place: int) -> bool:
         return True
     beside = tokens[max(place - 1, 0) : place + 2]
     written_large = tokens[place].text[:1].isupper() and tokens[place].tag in ("ADJ", "NOUN", "VERB")
-    return place > 0 and written_large and any(token.tag == "PROPN" for token in beside)
+    return written_large and any(token.tag == "PROPN" for token in beside)
 
 
 def _linked(between: Sequence[Token]) -> bool:
