@@ -1,5 +1,6 @@
 """Sweeps: a grid becomes cells, cells run in processes, and a real Ray cluster that loses a node gives the same."""
 
+import contextlib
 import json
 import os
 import signal
@@ -84,8 +85,8 @@ def test_models_and_samplers_can_be_axes(tmp_path: Path, oracle: str) -> None:
     axes = {"model": [oracle], "measures.*.settings.sampler": ["top-k,k=1", "tempered,temperature=1.0"]}
     sweep = read_sweep(written(tmp_path, {"measures": [call], "grid": axes}))
     points = run_sweep(sweep, tmp_path / "out", on="here")
-    kinds = [{entry.name: entry.value for entry in point.measurements}["entropy_2"] for point in points]
-    assert kinds[0] < kinds[1]
+    entropies = [{entry.name: entry.value for entry in point.measurements}["entropy_1"] for point in points]
+    assert entropies[0] < entropies[1]
     assert [entry.recipe["sampler"] for entry in points[0].measurements][:1] == ["top-k,k=1"]
 
 
@@ -143,33 +144,38 @@ def swept(path: Path, out: Path, on: str) -> list[dict[str, Any]]:
 def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[subprocess.Popen[bytes]]]:
     """Two nodes on this machine, each a `ray start` of its own; the second is there to be killed."""
     pytest.importorskip("ray", reason="no Ray")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{free.getsockname()[1]}"
+    port, client_port = _free_ports(2)
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    monkeypatch.setenv("RAY_ADDRESS", f"127.0.0.1:{port}")
     common = ("--node-ip-address=127.0.0.1", "--num-cpus=1", "--object-store-memory=80000000", "--block")
-    head = ("--head", f"--port={address.split(':')[1]}", "--include-dashboard=false", "--ray-client-server-port=0")
-    nodes = []
-    for own in (head, (f"--address={address}",)):
-        start = [sys.executable, "-m", "ray.scripts.scripts", "start", *own, *common]
-        with (tmp_path / "ray.log").open("ab") as log:
-            nodes.append(subprocess.Popen(start, stdout=log, stderr=log, start_new_session=True))
-        _wait_for_nodes(address, len(nodes))
-    monkeypatch.setenv("RAY_ADDRESS", address)
-    yield nodes
-    for node in nodes:
-        _kill_all_of(node)
+    head = ("--head", f"--port={port}", "--include-dashboard=false", f"--ray-client-server-port={client_port}")
+    nodes: list[subprocess.Popen[bytes]] = []
+    try:
+        for own in (head, (f"--address=127.0.0.1:{port}",)):
+            log = tmp_path / f"node-{len(nodes)}.log"
+            start = [sys.executable, "-m", "ray.scripts.scripts", "start", *own, *common]
+            with log.open("wb") as stream:
+                nodes.append(subprocess.Popen(start, stdout=stream, stderr=stream, start_new_session=True))
+            _wait_until_started(nodes[-1], log)
+        yield nodes
+    finally:
+        for node in nodes:
+            _kill_all_of(node)
 
 
-def _wait_for_nodes(address: str, wanted: int) -> None:
-    """Until the cluster lists so many living nodes."""
-    asked = "import sys, ray; ray.init(address=sys.argv[1], log_to_driver=False); print(len(ray.nodes()))"
-    for _ in range(30):
-        found = subprocess.run([sys.executable, "-c", asked, address], capture_output=True, text=True, check=False)
-        if found.returncode == 0 and found.stdout.split()[-1:] == [str(wanted)]:
-            return
-        time.sleep(1)
-    pytest.fail(f"no cluster of {wanted} nodes: {found.stderr[-500:]}")
+def _free_ports(count: int) -> list[int]:
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+
+
+def _wait_until_started(node: "subprocess.Popen[bytes]", log: Path) -> None:
+    while "Ray runtime started" not in log.read_text():
+        if node.poll() is not None:
+            pytest.fail(f"ray start ended: {log.read_text()[-500:]}")
+        time.sleep(0.1)
 
 
 def _kill_all_of(node: "subprocess.Popen[bytes]") -> None:

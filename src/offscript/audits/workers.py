@@ -4,9 +4,11 @@ Everywhere the same function runs the same cells with as many threads, so that t
 worker had not finished is run again.
 """
 
+import contextlib
 import logging
 import multiprocessing
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -111,11 +113,9 @@ def _in_processes(groups: Sequence[Group], out: Path, place: Place) -> Iterator[
 
 
 def _on_ray(groups: Sequence[Group], out: Path, place: Place) -> Iterator[tuple[int, Found]]:
-    ray = _connected(place.on)
-    try:
-        run = ray.remote(
-            num_cpus=place.resources.cpus, num_gpus=place.resources.gpus, max_retries=_RETRIES, retry_exceptions=False
-        )(_work)
+    with contextlib.redirect_stdout(sys.stderr), _connected(place.on) as ray:  # Ray tells of lost nodes there
+        needs = {"num_cpus": place.resources.cpus, "num_gpus": place.resources.gpus, "max_retries": _RETRIES}
+        run = ray.remote(**needs)(_work)
         running = {
             run.remote(list(group), out, place.resources.cpus, place.device): number
             for number, group in enumerate(groups)
@@ -124,8 +124,6 @@ def _on_ray(groups: Sequence[Group], out: Path, place: Place) -> Iterator[tuple[
             for done in ray.wait(list(running))[0]:
                 number = running.pop(done)
                 yield number, _result(ray, done, groups[number])
-    finally:
-        ray.shutdown()
 
 
 def _result(ray: Any, done: Any, group: Group) -> Found:
@@ -140,7 +138,8 @@ def _result(ray: Any, done: Any, group: Group) -> Found:
     return found
 
 
-def _connected(on: str) -> Any:
+@contextlib.contextmanager
+def _connected(on: str) -> Iterator[Any]:
     """Ray, connected to the named cluster, else to the one of this machine, else to one of our own."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
@@ -152,7 +151,10 @@ def _connected(on: str) -> Any:
     except (ConnectionError, RuntimeError, ValueError) as fault:
         why = " ".join(str(fault).split())[:200]
         raise OffscriptError(f"no Ray cluster at {on}", why=why, next="start one: ray start --head") from fault
-    return ray
+    try:
+        yield ray
+    finally:
+        ray.shutdown()
 
 
 def _work(group: list[Cell], out: Path, threads: int, device: str) -> Found:
