@@ -64,13 +64,16 @@ def test_single_runs_are_compared_by_their_intervals() -> None:
 
 def test_correlations_are_pearsons() -> None:
     runs = [figures(1, 2, 9), figures(2, 4, 1), figures(3, 6.5, 5), figures(4, 7, 2)]
-    found = correlations(runs, seed=1)
+    found = correlations({"first": runs[:3], "second": runs[3:]}, seed=1)
     assert found["correlation.q_per_token~nll_oracle"].value == pytest.approx(
         np.corrcoef([1, 2, 3, 4], [2, 4, 6.5, 7])[0, 1]
     )
     assert set(found) == {
         f"correlation.{pair}" for pair in ("q_per_token~nll_oracle", "q_per_token~ppl", "nll_oracle~ppl")
     }
+    table = found["correlation.nll_oracle~ppl"].recipe["table"]
+    assert [row["variant"] for row in table] == ["first", "first", "first", "second"]
+    assert [row["nll_oracle"] for row in table] == [2, 4, 6.5, 7]
 
 
 @pytest.fixture

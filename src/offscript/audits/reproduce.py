@@ -49,7 +49,7 @@ def reproduce(
         runs[variant.name].append({f"{entry.question}.{entry.name}": entry for own in found for entry in own})
     groups = {name: averaged(each) for name, each in runs.items()}
     for group, members in experiment.correlations.items():
-        groups[group] = correlations((run for member in members for run in runs[member]), seed=seed)
+        groups[group] = correlations({member: runs[member] for member in members}, seed=seed)
     figures = {f"{group}/{name}": entry for group, own in groups.items() for name, entry in own.items()}
     comparisons = [Comparison(str(expected), *expected.judged(figures)) for expected in experiment.expected]
     return Reproduction(experiment, figures, comparisons)

@@ -1,7 +1,7 @@
 """Several runs of one variant: their mean and its interval, differences in pairs, correlations over all runs."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -36,10 +36,18 @@ def difference(first: Measurement, second: Measurement) -> Interval:
     return Interval(lower, upper, first.interval.level, "both intervals")
 
 
-def correlations(runs: Iterable[Figures], *, seed: int) -> dict[str, Measurement]:
-    """How Q, the oracle's NLL and perplexity go together over runs (Table 4), `correlation.FIRST~SECOND`."""
-    table = [{name.partition(".")[2]: figures[name].value for name in CORRELATED} for figures in runs]
+def correlations(runs: Mapping[str, Sequence[Figures]], *, seed: int) -> dict[str, Measurement]:
+    """How Q, the oracle's NLL and perplexity go together over the runs of some variants (Table 4).
+
+    They are called `correlation.FIRST~SECOND`; the recipe holds the table of all runs, which a scatter plot shows.
+    """
     names = [name.partition(".")[2] for name in CORRELATED]
+    table = [
+        dict(zip(names, (figures[name].value for name in CORRELATED), strict=True))
+        for own in runs.values()
+        for figures in own
+    ]
+    variants = [variant for variant, own in runs.items() for _ in own]
     found = regret_correlations(table, seed=seed, names=names)
     return {
         f"correlation.{first}~{second}": Measurement.of(
@@ -49,7 +57,10 @@ def correlations(runs: Iterable[Figures], *, seed: int) -> dict[str, Measurement
             n=len(table),
             seed=seed,
             seconds=0.0,
-            recipe={"kind": "pearson", "table": table},
+            recipe={
+                "kind": "pearson",
+                "table": [{"variant": name, **row} for name, row in zip(variants, table, strict=True)],
+            },
         )
         for (first, second), estimate in found.items()
     }

@@ -35,8 +35,22 @@ def reproduce(
     read = read_experiment(experiment, scale)
     place = Place(on, device=device, watcher=_Watcher(quiet=quiet))
     found = run(read, out, seed=seed, place=place)
-    written = store_reproduction(found, out / experiment / scale, scale)
+    folder = out / experiment / scale
+    written = [*store_reproduction(found, folder, scale), *_draw(found, folder)]
     _show(found, [str(path) for path in written], as_json=as_json)
+
+
+def _draw(found: "Reproduction", folder: Path) -> list[Path]:
+    """A scatter plot for each correlation, `GROUP.FIRST~SECOND.svg`."""
+    from offscript.report.charts.scatter import scatter_chart
+    from offscript.report.vega import save_chart
+
+    drawn = []
+    for name, entry in found.figures.items():
+        if entry.question == "correlation":
+            drawn.append(folder / f"{name.split('/', 1)[0].replace(' ', '-')}.{entry.name}.svg")
+            save_chart(scatter_chart(entry), drawn[-1])
+    return drawn
 
 
 def _show(found: "Reproduction", written: list[str], *, as_json: bool) -> None:
