@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from offscript.measures.intervals import Estimate
 from offscript.measures.measurement import Measurement
 
 Figures = Mapping[str, Measurement]
@@ -40,7 +41,7 @@ def number(value: float, decimals: int | None = None) -> str:
     return f"{value:,.{decimals}f}".replace("-", "−")
 
 
-def with_interval(entry: Measurement) -> str:
+def with_interval(entry: Measurement | Estimate) -> str:
     """`4.21 (95%: 4.15 to 4.28)`, two digits of the interval's width; an exact figure says so."""
     if entry.interval.method == "exact":
         return f"{number(entry.value)} (exact)"
@@ -69,7 +70,7 @@ def _decimals(width: float) -> int | None:
 def _likelihood(figures: Figures) -> Verdict:
     nll, ppl, bpc = (with_interval(figures[name]) for name in ("nll", "ppl", "bpc"))
     return Verdict(
-        "How surprised it is by real text",
+        "How surprising real text is to it",
         f"Its perplexity is {ppl}: {nll} nats a token, {bpc} bits a character.",
     )
 
@@ -133,7 +134,7 @@ def _sampling(figures: Figures) -> Verdict:
     pairs = [(pair["quality"], pair["diversity"]) for pair in by_sampler.values()]
     if real is None:
         best = max(pairs, key=lambda pair: pair[0].value)
-        return Verdict("How quality and diversity trade", f"{_setting(best)} comes closest to real text.")
+        return Verdict("Quality against diversity", f"{_setting(best)} comes closest to real text.")
     near = sorted(pairs, key=lambda pair: abs(pair[1].value - real.value))[:4]
     best = max(near, key=lambda pair: pair[0].value)
     return Verdict(

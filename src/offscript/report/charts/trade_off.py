@@ -6,7 +6,7 @@ from typing import Any
 from offscript.measures.measurement import Measurement
 from offscript.report.charts.curves import SCHEMA, Specification
 
-_LEGEND = {"orient": "right", "symbolOpacity": 1}
+_LEGEND = {"orient": "top", "symbolOpacity": 1}
 
 
 def trade_off_chart(measurements: Sequence[Measurement]) -> Specification:
@@ -22,7 +22,7 @@ def trade_off_chart(measurements: Sequence[Measurement]) -> Specification:
         kind = "quality" if ".corpus_bleu" in entry.name else "diversity"
         by_sampler.setdefault(entry.recipe["sampler"], {})[kind] = entry
     points = [_point(sampler, **pair) for sampler, pair in by_sampler.items()]
-    color = {"field": "algorithm", "type": "nominal", "legend": _LEGEND}
+    color = {"field": "algorithm", "type": "nominal", "title": None, "legend": _LEGEND}
     x, y = _axis("diversity", "self-BLEU (lower: more diverse)"), _axis("quality", "corpus-BLEU (higher: better)")
     line = {
         "mark": {"type": "line", "point": True},
