@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from offscript import __version__
-from offscript.cli import audit, check, generate, index, ls, measure, report, reproduce, serve, sweep, train
+from offscript.cli import audit, check, compare, generate, index, ls, measure, report, reproduce, serve, sweep, train
 
 app = typer.Typer(
     help="Find out where a language model goes off script: from its data, human text, fairness and the facts.",
@@ -16,6 +16,7 @@ app = typer.Typer(
 )
 app.command("audit")(audit.audit)
 app.command("report")(report.report)
+app.command("compare")(compare.compare)
 app.command("reproduce")(reproduce.reproduce)
 app.command("sweep")(sweep.sweep)
 app.command("train")(train.train)

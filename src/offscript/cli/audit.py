@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from offscript.cli._conclusion import FailOn, Summary, conclude
 from offscript.cli._options import BatchSize, Device, Json, Limit, Out, Quiet, Seed
 
 STUDENT, ORACLE = "offscript/news-student", "offscript/news"
@@ -25,13 +26,14 @@ def audit(
     device: Device = "cpu",
     batch_size: BatchSize = 256,
     limit: Limit = None,
+    fail_on: FailOn = None,
+    summary: Summary = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Audit a model and write one HTML page. A run that was stopped goes on where it stood."""
-    import json
-
     from offscript.audits.audit import plan_audit, run_audit
+    from offscript.audits.gates import parse_gate, require_asked
     from offscript.audits.subject import Budget, Subject
     from offscript.cli._progress import AuditBar
     from offscript.errors import OffscriptError
@@ -40,6 +42,7 @@ def audit(
 
     if budget not in [known.value for known in Budget]:
         raise OffscriptError(f"there is no budget {budget!r}", next="known: quick, standard, paper")
+    gates = [parse_gate(text) for text in fail_on or ()]
     if model is None:
         model, oracle = STUDENT, oracle or ORACLE
     subject = Subject(
@@ -54,20 +57,9 @@ def audit(
         associations=associations,
     )
     plan = plan_audit(subject, [name.strip() for name in only.split(",") if name.strip()])
+    require_asked(gates, [question.name for question in plan.asked])
     with AuditBar(quiet=quiet) as bar:
         record = run_audit(subject, plan, out, watcher=bar)
     page = record.results.with_name("audit.html")
     write_page(record, page)
-    if as_json:
-        document = json.loads(record.results.read_text(encoding="utf-8"))
-        typer.echo(json.dumps({**document, "page": str(page)}, ensure_ascii=False))
-        return
-    from offscript.report.words import verdict
-
-    for answer in record.answers:
-        if (found := verdict(answer.name, answer.measurements)) is not None:
-            typer.echo(f"{answer.title} {found}")
-    for title, reason in record.left_out:
-        typer.echo(f"{title} Not asked: {reason}.")
-    typer.echo(f"results  {record.results}")
-    typer.echo(f"page     {page}")
+    conclude(record, page, gates, summary=summary, as_json=as_json)

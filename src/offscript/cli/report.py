@@ -5,18 +5,26 @@ from typing import Annotated
 
 import typer
 
+from offscript.cli._conclusion import FailOn, Summary, conclude
+from offscript.cli._options import Json
+
 
 def report(
     run: Annotated[Path, typer.Argument(help="A results file, a model's folder, or the --out folder of an audit.")],
     out: Annotated[
         Path | None, typer.Option("--out", help="Where the page goes; beside the results by default.")
     ] = None,
+    fail_on: FailOn = None,
+    summary: Summary = None,
+    as_json: Json = False,
 ) -> None:
     """Write an audit's page again; nothing is measured."""
     from offscript.audits.audit import newest_audit, read_record
+    from offscript.audits.gates import parse_gate
     from offscript.report.page import write_page
 
+    gates = [parse_gate(text) for text in fail_on or ()]
     record = read_record(newest_audit(run))
     page = out or record.results.with_name("audit.html")
     write_page(record, page)
-    typer.echo(str(page))
+    conclude(record, page, gates, summary=summary, as_json=as_json)

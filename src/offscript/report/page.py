@@ -5,16 +5,11 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, select_autoescape
-from markupsafe import Markup
-
-from offscript import __version__, _files
+from offscript import _files
 from offscript.audits.audit import Answered, Record
 from offscript.report.charts.by_question import charts_of
-from offscript.report.vega import vega_script
-from offscript.report.words import number, verdict, with_interval
-
-_TEMPLATES = Path(__file__).parent / "templates"
+from offscript.report.rendering import inert, render
+from offscript.report.words import verdict
 
 
 def write_page(record: Record, path: Path) -> None:
@@ -24,21 +19,9 @@ def write_page(record: Record, path: Path) -> None:
 
 def render_page(record: Record) -> str:
     """The page as text. Whatever came from a model or a file is escaped."""
-    loader = FileSystemLoader(_TEMPLATES)
-    environment = Environment(
-        loader=loader, autoescape=select_autoescape(default=True), trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters |= {"number": number, "with_interval": with_interval}
     sections = [_section(answer, record) for answer in record.answers]
     charts = any(section["charts"] for section in sections)
-    return environment.get_template("audit.html.j2").render(
-        record=record,
-        sections=sections,
-        version=__version__,
-        style=Markup((_TEMPLATES / "page.css").read_text(encoding="utf-8")),
-        vega=Markup(vega_script()) if charts else None,
-        drawing=Markup((_TEMPLATES / "charts.js").read_text(encoding="utf-8")),
-    )
+    return render("audit.html.j2", charts=charts, record=record, sections=sections)
 
 
 def _section(answer: Answered, record: Record) -> dict[str, Any]:
@@ -49,7 +32,7 @@ def _section(answer: Answered, record: Record) -> dict[str, Any]:
         "verdict": verdict(answer.name, answer.measurements),
         "measurements": answer.measurements,
         "charts": [
-            {"title": title, "spec": _inert(spec)} for title, spec in charts_of(answer.name, answer.measurements)
+            {"title": title, "spec": inert(spec)} for title, spec in charts_of(answer.name, answer.measurements)
         ],
         "exhibits": answer.exhibits,
         "recipes": [json.dumps(recipe, indent=2, ensure_ascii=False) for recipe in recipes.values()],
@@ -69,9 +52,3 @@ def command_for(record: Record, question: str) -> str:
     words += ["--only", question, "--budget", str(record.config["budget"]), "--seed", str(record.config["seed"])]
     words += ["--length", str(record.config["length"]), "--limit", str(record.config["samples"])]
     return shlex.join(words)
-
-
-def _inert(specification: dict[str, Any]) -> Markup:
-    """JSON that no text inside it can end: `<`, `>` and `&` are written as escapes."""
-    text = json.dumps(specification, ensure_ascii=True)
-    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))

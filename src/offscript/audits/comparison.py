@@ -1,0 +1,189 @@
+"""Runs held against the first of them: which figures differ by more than chance."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from offscript.audits.store import FloatArray, read_results
+from offscript.errors import OffscriptError
+from offscript.measures.intervals import Difference, Interval
+from offscript.measures.measurement import MACHINE, Measurement
+from offscript.measures.paired import contributions, holm, paired_differences, unpaired_difference_of
+
+LEVEL = 0.95
+_RESAMPLES = 10_000
+_IDENTITY = ("model", "weights", "versions", MACHINE)
+"""The parts of a recipe in which runs on the same items differ."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run's stored figures by `QUESTION.NAME`, with a label that no other run of the comparison has."""
+
+    label: str
+    model: str
+    date: str
+    config: dict[str, Any]
+    path: Path
+    figures: Mapping[str, Measurement]
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """One figure of a later run less that of the first; `corrected` is its p-value among all of the comparison."""
+
+    run: str
+    figure: str
+    first: Measurement
+    second: Measurement
+    difference: Difference
+    paired: bool
+    corrected: float = 1.0
+
+    @property
+    def value(self) -> float:
+        """The difference."""
+        return self.difference.value
+
+    @property
+    def interval(self) -> Interval:
+        """That of the difference, this one figure considered alone."""
+        return self.difference.interval
+
+    @property
+    def real(self) -> bool:
+        """Whether it is more than chance, given how many figures were compared."""
+        return self.corrected < 1 - LEVEL
+
+    @property
+    def verdict(self) -> str:
+        """`better`, `worse` or, where neither is good, `different`; `no difference seen` where it may be chance."""
+        if not self.real:
+            return "no difference seen"
+        if self.first.higher_is_better is None:
+            return "different"
+        return "better" if (self.value > 0) == self.first.higher_is_better else "worse"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All runs, every contrast with the first, and the figures that could not be compared, with the reason."""
+
+    runs: tuple[Run, ...]
+    contrasts: tuple[Contrast, ...]
+    left_out: tuple[tuple[str, str], ...]
+
+    @cached_property
+    def real(self) -> list[Contrast]:
+        """The differences that are more than chance."""
+        return [contrast for contrast in self.contrasts if contrast.real]
+
+
+def read_runs(paths: Sequence[Path]) -> list[Run]:
+    """Results files, or the newest below each folder, in the order given."""
+    if len(paths) < 2:
+        raise OffscriptError(f"{len(paths)} run(s) to compare", next="name two or more")
+    files = [_newest_results(path) for path in paths]
+    if len(set(files)) < len(files):
+        raise OffscriptError("a run is named twice", next="name each once")
+    documents = [json.loads(file.read_text(encoding="utf-8")) for file in files]
+    models = [str(document["model_name"]) for document in documents]
+    return [
+        Run(
+            label=model if models.count(model) == 1 else f"{model} ({file.parent.parent.name}, {file.stem[8:27]})",
+            model=model,
+            date=datetime.fromtimestamp(document["date"], tz=timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
+            config=document["config"],
+            path=file,
+            figures={f"{entry.question}.{entry.name}": entry for entry in read_results(file, with_items=True)},
+        )
+        for file, document, model in zip(files, documents, models, strict=True)
+    ]
+
+
+def compare_runs(runs: Sequence[Run], *, seed: int = 1) -> Comparison:
+    """Every later run against the first, in pairs of items where both were measured on the same.
+
+    Items are the same where the recipes of a figure agree in all but the model: the same sentences or tests, or
+    sequences drawn with the same random numbers. Other figures are compared by their intervals alone.
+    """
+    first, contrasts, left_out = runs[0], [], []
+    wanted = max(_RESAMPLES, round(4 * len(first.figures) * (len(runs) - 1) / (1 - LEVEL)))
+    for place, run in enumerate(runs[1:]):
+        shared = [name for name in first.figures if name in run.figures]
+        left_out += [
+            (name, f"only {one.label} has it")
+            for one, other in ((first, run), (run, first))
+            for name in one.figures
+            if name not in other.figures
+        ]
+        infinite = [
+            name for name in shared if not np.isfinite([first.figures[name].value, run.figures[name].value]).all()
+        ]
+        left_out += [(name, "it is infinite") for name in infinite]
+        generator = np.random.default_rng([seed, place])
+        contrasts += _contrasts(first, run, [name for name in shared if name not in infinite], generator, wanted)
+    if not contrasts:
+        raise OffscriptError("the runs share no figure", next="compare runs that asked the same questions")
+    return Comparison(tuple(runs), tuple(_corrected(contrasts)), tuple(dict.fromkeys(left_out)))
+
+
+def _contrasts(
+    first: Run, run: Run, names: Sequence[str], generator: np.random.Generator, resamples: int
+) -> list[Contrast]:
+    """The contrasts of one run in the order of the names; figures on equally many items share their resamples."""
+    by_size: dict[int, dict[str, FloatArray]] = {}
+    for name in names:
+        pair = _shared_items(first.figures[name], run.figures[name])
+        if pair is not None:
+            by_size.setdefault(pair.shape[1], {})[name] = pair
+    found: dict[str, Difference] = {}
+    for pairs in by_size.values():
+        ours, theirs = np.stack(list(pairs.values()), axis=2)  # each [n, figures]
+        differences = paired_differences(theirs, ours, generator=generator, resamples=resamples, level=LEVEL)
+        found |= dict(zip(pairs, differences, strict=True))
+    return [
+        Contrast(
+            run.label,
+            name,
+            first.figures[name],
+            run.figures[name],
+            found[name] if name in found else unpaired_difference_of(run.figures[name], first.figures[name]),
+            paired=name in found,
+        )
+        for name in names
+    ]
+
+
+def _shared_items(first: Measurement, second: Measurement) -> FloatArray | None:
+    """What each item adds to both figures, [2, n], or None where the items are not the same."""
+    if first.n != second.n or _items_of(first.recipe) != _items_of(second.recipe):
+        return None
+    pair = contributions(first), contributions(second)
+    if pair[0] is None or pair[1] is None or len(pair[0]) != len(pair[1]):
+        return None
+    return np.stack([pair[0], pair[1]])
+
+
+def _items_of(recipe: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in recipe.items() if key not in _IDENTITY}
+
+
+def _corrected(contrasts: Sequence[Contrast]) -> list[Contrast]:
+    corrected = holm(np.array([contrast.difference.p_value for contrast in contrasts]))
+    return [replace(each, corrected=p_value) for each, p_value in zip(contrasts, corrected.tolist(), strict=True)]
+
+
+def _newest_results(path: Path) -> Path:
+    if path.is_file():
+        return path.resolve()
+    found = sorted(path.glob("**/results_*.json"), key=lambda file: file.name)
+    if not found:
+        raise OffscriptError(f"there are no results in {path}", next="name a results file or the folder of a run")
+    return found[-1].resolve()

@@ -1,0 +1,120 @@
+"""`offscript compare`: several runs against the first, and which differences are real."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from offscript.cli._conclusion import Summary, end, gates_as_json
+from offscript.cli._options import Json, Seed
+
+if TYPE_CHECKING:
+    from offscript.audits.comparison import Comparison
+    from offscript.audits.gates import Judged
+
+FailOn = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fail-on",
+        help='Exit with 1 where a figure differs from the first run\'s by more, as in "likelihood.ppl>2"; '
+        "NAME.lower and NAME.upper look at the bounds of the difference; worse: any figure is worse beyond chance.",
+    ),
+]
+WORSE = "worse"
+
+
+def compare(
+    runs: Annotated[list[Path], typer.Argument(help="Results files or folders of runs; the first is the measure.")],
+    out: Annotated[Path, typer.Option("--out", help="Where the page goes.")] = Path("comparison.html"),
+    fail_on: FailOn = None,
+    summary: Summary = None,
+    seed: Seed = 1,
+    as_json: Json = False,
+) -> None:
+    """Compare stored runs with the first of them, in pairs where items are the same, and write one page."""
+    from offscript.audits.comparison import compare_runs, read_runs
+    from offscript.audits.gates import parse_gate
+    from offscript.report.comparison import write_comparison
+    from offscript.report.summary import add_summary, comparison_summary
+
+    gates = [parse_gate(text) for text in fail_on or () if text != WORSE]
+    found = compare_runs(read_runs(runs), seed=seed)
+    judged = {run.label: _judged(found, run.label, gates, worse=WORSE in (fail_on or ())) for run in found.runs[1:]}
+    write_comparison(found, out)
+    if summary is not None:
+        add_summary(summary, comparison_summary(found, judged))
+    _show(found, out, judged, as_json=as_json)
+    end([each for of_run in judged.values() for each in of_run])
+
+
+def _judged(comparison: "Comparison", run: str, gates: list[Any], *, worse: bool) -> list["Judged"]:
+    """The gates held against a run's differences; `worse` is a gate on every figure that is worse beyond chance."""
+    from offscript.audits.gates import Gate, Judged, judge_gates
+
+    contrasts = {contrast.figure: contrast for contrast in comparison.contrasts if contrast.run == run}
+    found = judge_gates(gates, contrasts)
+    if worse:
+        for contrast in contrasts.values():
+            if contrast.verdict == WORSE:
+                relation = "<" if contrast.first.higher_is_better else ">"
+                found.append(Judged(Gate(contrast.figure, "value", relation, 0.0), contrast, failed=True))
+    return found
+
+
+def _show(comparison: "Comparison", page: Path, judged: dict[str, list["Judged"]], *, as_json: bool) -> None:
+    import json
+
+    from offscript.cli._results import show_rows
+    from offscript.report.comparison import tally
+    from offscript.report.words import with_interval
+
+    if as_json:
+        gates = {run: gates_as_json(of_run) for run, of_run in judged.items()}
+        typer.echo(json.dumps({**_as_json(comparison), "page": str(page), "gates": gates}, ensure_ascii=False))
+        return
+    first = comparison.runs[0].label
+    for run in comparison.runs[1:]:
+        typer.echo(f"{run.label} against {first}: {tally(comparison, run.label)}")
+    if comparison.real:
+        show_rows(
+            [
+                {
+                    "run": contrast.run,
+                    "figure": contrast.figure,
+                    "first": f"{contrast.first.value:.4g}",
+                    "the run": f"{contrast.second.value:.4g}",
+                    "difference": with_interval(contrast.difference),
+                    "corrected p": f"{contrast.corrected:.2g}",
+                    "verdict": contrast.verdict,
+                }
+                for contrast in comparison.real
+            ]
+        )
+    typer.echo(f"page     {page}")
+
+
+def _as_json(comparison: "Comparison") -> dict[str, Any]:
+    from offscript.measures.measurement import interval_to_json, number_to_json
+
+    return {
+        "runs": [
+            {"label": run.label, "model": run.model, "results": str(run.path), "date": run.date}
+            for run in comparison.runs
+        ],
+        "contrasts": [
+            {
+                "run": contrast.run,
+                "figure": contrast.figure,
+                "first": number_to_json(contrast.first.value),
+                "second": number_to_json(contrast.second.value),
+                "difference": number_to_json(contrast.value),
+                "ci": interval_to_json(contrast.interval),
+                "p_value": contrast.difference.p_value,
+                "corrected_p_value": contrast.corrected,
+                "paired": contrast.paired,
+                "verdict": contrast.verdict,
+            }
+            for contrast in comparison.contrasts
+        ],
+        "left_out": [{"figure": figure, "reason": reason} for figure, reason in comparison.left_out],
+    }

@@ -1,0 +1,71 @@
+"""Several runs, one page: what differs from the first by more than chance."""
+
+import shlex
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from offscript import _files
+from offscript.audits.comparison import Comparison, Contrast
+from offscript.audits.questions import QUESTIONS
+from offscript.report.charts.runs import charts_of_runs
+from offscript.report.rendering import inert, render
+from offscript.report.words import with_interval
+
+_TONES = {"better": "good", "worse": "bad", "different": "open", "no difference seen": "plain"}
+
+
+def write_comparison(comparison: Comparison, path: Path) -> None:
+    """Render the comparison and write it whole."""
+    _files.write_text(path, render_comparison(comparison))
+
+
+def render_comparison(comparison: Comparison) -> str:
+    """The page as text. Whatever came from a model or a file is escaped."""
+    sections = [_section(question, comparison) for question in _questions(comparison)]
+    return render(
+        "comparison.html.j2",
+        charts=any(section["charts"] for section in sections),
+        comparison=comparison,
+        summaries=[(run.label, tally(comparison, run.label)) for run in comparison.runs[1:]],
+        real=[_row(contrast) for contrast in comparison.real],
+        sections=sections,
+        command=shlex.join(["offscript", "compare", *(str(run.path) for run in comparison.runs)]),
+    )
+
+
+def tally(comparison: Comparison, run: str) -> str:
+    """How a run's figures stand to the first run's, counted: `2 better, 1 worse, 40 without a difference`."""
+    counts = Counter(contrast.verdict for contrast in comparison.contrasts if contrast.run == run)
+    told = [f"{counts[verdict]} {verdict}" for verdict in ("better", "worse", "different") if counts[verdict]]
+    return ", ".join([*told, f"{counts['no difference seen']} without a difference to be seen"])
+
+
+def _questions(comparison: Comparison) -> list[str]:
+    return list(dict.fromkeys(contrast.figure.partition(".")[0] for contrast in comparison.contrasts))
+
+
+def _section(question: str, comparison: Comparison) -> dict[str, Any]:
+    titles = {known.name: known.title for known in QUESTIONS}
+    contrasts = [contrast for contrast in comparison.contrasts if contrast.figure.partition(".")[0] == question]
+    charts = charts_of_runs(question, comparison.runs)
+    return {
+        "name": question,
+        "title": titles.get(question, question),
+        "charts": [{"title": title, "spec": inert(spec)} for title, spec in charts],
+        "rows": [_row(contrast) for contrast in contrasts],
+    }
+
+
+def _row(contrast: Contrast) -> dict[str, Any]:
+    return {
+        "run": contrast.run,
+        "figure": contrast.figure,
+        "first": contrast.first,
+        "second": contrast.second,
+        "difference": with_interval(contrast.difference),
+        "corrected": contrast.corrected,
+        "paired": contrast.paired,
+        "verdict": contrast.verdict,
+        "tone": _TONES[contrast.verdict],
+    }
