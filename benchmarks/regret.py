@@ -1,6 +1,6 @@
 """Regret beside a loop over single tokens that computes the same numbers, in the manner of the public tool.
 
-python benchmarks/regret.py [--rows 16] [--length 20] [--repeats 3]
+python benchmarks/regret.py [--rows 64] [--length 20] [--repeats 3]
 
 Both get the same next-token distributions; the forward passes, which both need, are timed apart.
 """
@@ -24,7 +24,7 @@ from offscript.sampling.generation import Generated, generate
 def main() -> None:
     """Print times and ratios, and check that the numbers agree."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, default=16)
+    parser.add_argument("--rows", type=int, default=64)
     parser.add_argument("--length", type=int, default=20)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
