@@ -22,6 +22,7 @@ from offscript.models import (
     TokenSource,
     approximate,
     draws_needed,
+    language_model,
     load_model,
     save,
 )
@@ -90,11 +91,11 @@ def test_approximate_bits_come_down_to_the_true_ones(table: Tabular, sequences: 
 def test_a_token_source_is_approximated_too(sequences: Tensor) -> None:
     dice = Dice()
     model = approximate(dice, 20_000)
-    for scored in model.score(sequences):
-        [position] = scored.positions
+    [scored] = model.score(sequences)
+    for position in scored.positions:
         start = torch.full((len(sequences), 1), dice.vocabulary.start)
         exact = dice.probabilities(torch.cat([start, sequences[:, :position]], dim=1))
-        assert torch.allclose(scored.log_probs[:, 0].exp(), exact.double(), atol=0.015)
+        assert torch.allclose(scored.log_probs[:, position].exp(), exact.double(), atol=0.015)
 
 
 def test_draws_are_multinomial() -> None:
@@ -138,6 +139,18 @@ def test_steps_whole_sequences_and_every_batch_agree(kind: str) -> None:
     log_probs, _ = model.advance(state.select(chosen), tokens[chosen, 2])
     assert torch.allclose(log_probs, whole[chosen, 3])
     assert torch.allclose(whole.exp().sum(dim=-1), torch.ones(6, 5, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("kind", list(_models()))
+def test_chunks_are_those_of_other_models(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(language_model, "SCORE_BUDGET", 4 * 27 * 2)
+    tokens = torch.zeros(4, 7, dtype=torch.long)
+    model, other = _models()[kind](), Uniform(CharacterVocabulary())
+    for asked in (None, range(1, 6)):
+        cut = [scored.positions for scored in other.score(tokens, asked)]
+        assert len(cut) > 2
+        assert [scored.positions for scored in model.score(tokens, asked)] == cut
+        assert [scored.positions for scored in approximate(model, 9).score(tokens, asked)] == cut
 
 
 @pytest.mark.parametrize("kind", list(_models()))

@@ -60,7 +60,7 @@ def test_its_distribution_is_the_vote_of_its_states(model: NoiseLSTM) -> None:
         read = torch.cat([torch.tensor([[model.vocabulary.start]]), tokens[:, :2]], dim=1)
         votes[model.unnormalised(model.features(read, noise.unsqueeze(0)))[0, -1].argmax()] += 1
     *_, last = model.score(tokens)
-    assert torch.allclose(last.log_probs[0, 0].exp(), (votes + 0.5) / (32 + 13.5))
+    assert torch.allclose(last.log_probs[0, -1].exp(), (votes + 0.5) / (32 + 13.5))
 
 
 def test_states_run_in_parts_give_the_same_votes(model: NoiseLSTM, monkeypatch: pytest.MonkeyPatch) -> None:

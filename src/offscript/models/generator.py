@@ -3,13 +3,14 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from offscript.corpora.vocabularies import Vocabulary
-from offscript.models.language_model import LanguageModel, State, preceded_by_start
+from offscript.models.language_model import LanguageModel, State, chunks_of, preceded_by_start, stepped
 
 _MULTIPLIER, _INCREMENT = 6364136223846793005, 1442695040888963407
 """Knuth's constants for arithmetic modulo 2⁶⁴, by which a history becomes a number."""
@@ -79,13 +80,11 @@ class Generator(ABC):
         """Read one token a row, [rows]; answer how many of n draws were each token, [rows, V]."""
 
     def count_all(self, tokens: Tensor, positions: range, n: int, seed: int) -> Iterator[Counted]:
-        """Counts at the positions of [rows, time] tokens, one position after the other."""
-        state = self.begin(len(tokens), n, seed)
-        columns = preceded_by_start(tokens, self.vocabulary.start)[:, : positions.stop].unbind(dim=1)
-        for position, column in enumerate(columns):
-            counts, state = self.count(state, column)
-            if position >= positions.start:
-                yield Counted(range(position, position + 1), counts.unsqueeze(1))
+        """Counts at the positions of [rows, time] tokens, in the chunks that every model cuts them into."""
+        inputs = preceded_by_start(tokens, self.vocabulary.start)[:, : positions.stop]
+        answers = islice(stepped(self.count, self.begin(len(tokens), n, seed), inputs), positions.start, None)
+        for chunk in chunks_of(positions, len(tokens), self.vocabulary.size):
+            yield Counted(chunk, torch.stack(list(islice(answers, len(chunk))), dim=1))
 
 
 class TokenSource(Generator):

@@ -2,8 +2,9 @@
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Protocol
 
 import torch
@@ -101,13 +102,19 @@ class LanguageModel(ABC):
 
 
 def scored_step_by_step(model: LanguageModel, tokens: Tensor, positions: range | None) -> Iterator[Scored]:
-    """`score` by `advance`, for models that know no faster way: a chunk for each position."""
-    asked, state = checked_positions(tokens, positions), model.begin(len(tokens))
+    """`score` by `advance`, for models that know no faster way."""
+    asked = checked_positions(tokens, positions)
     inputs = preceded_by_start(tokens, model.vocabulary.start)[:, : asked.stop]
-    for position, column in enumerate(inputs.unbind(dim=1)):
-        log_probs, state = model.advance(state, column)
-        if position >= asked.start:
-            yield Scored(range(position, position + 1), log_probs.unsqueeze(1))
+    answers = islice(stepped(model.advance, model.begin(len(tokens)), inputs), asked.start, None)
+    for chunk in chunks_of(asked, len(tokens), model.vocabulary.size):
+        yield Scored(chunk, torch.stack(list(islice(answers, len(chunk))), dim=1))
+
+
+def stepped(step: Callable[[State, Tensor], tuple[Tensor, State]], state: State, inputs: Tensor) -> Iterator[Tensor]:
+    """What a step answers after each of the inputs [rows, time] in turn."""
+    for column in inputs.unbind(dim=1):
+        answer, state = step(state, column)
+        yield answer
 
 
 def chunks_of(positions: range, rows: int, width: int) -> Iterator[range]:
