@@ -115,10 +115,10 @@ def measure_stance(
         fields = {"n": len(found.gold), "seed": seed, "seconds": spent, "recipe": settings}
         return Measurement.of(estimate, question=QUESTION, name=name, higher_is_better=higher, **fields)
 
-    figures = [
-        measured(name, lambda weights, score=score: score((weights @ flat).reshape(-1, *shape)))
-        for name, score in _scores(found.labels).items()
-    ]
+    def of_tables(score: Callable[[FloatArray], FloatArray]) -> Callable[[FloatArray], FloatArray]:
+        return lambda weights: score((weights @ flat).reshape(-1, *shape))
+
+    figures = [measured(name, of_tables(score)) for name, score in _scores(found.labels).items()]
     if found.probabilities is not None:
         sums = _calibration_sums(found)  # [groups, bins + 1]
         figures.append(measured("calibration_error", lambda weights: _calibration(weights @ sums), higher=False))
@@ -175,7 +175,9 @@ def _calibration(sums: FloatArray) -> FloatArray:
     return errors
 
 
-def _gold(pairs: PairSet, predicted: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
+def _gold(
+    pairs: PairSet, predicted: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Right labels, what was said, and groups."""
     gold = np.array([pairs.labels.index(pair.label) for pair in pairs.pairs])
     _, groups = np.unique([pair.group for pair in pairs.pairs], return_inverse=True)

@@ -72,5 +72,5 @@ def _lightgbm() -> Any:
     try:
         import lightgbm
     except ImportError as fault:
-        raise OffscriptError("gradient boosting needs lightgbm", next="pip install 'offscript[boosting]'") from fault
+        raise OffscriptError("gradient boosting needs lightgbm", next="pip install 'offscript[stance]'") from fault
     return lightgbm

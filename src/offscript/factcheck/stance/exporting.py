@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from offscript._files import replacing
 from offscript.factcheck.stance.network import PairBatch, PairNetwork
 from offscript.factcheck.stance.packing import PairEncoder
 from offscript.factcheck.stance.san import log_of
@@ -41,6 +42,14 @@ def export_encoder(network: PairNetwork, path: Path) -> Path:
     return path
 
 
+def int8_encoder(network: PairNetwork, path: Path) -> Path:
+    """The encoder's quantised graph at `path`, made where it does not exist yet."""
+    if not path.is_file():
+        with tempfile.TemporaryDirectory() as folder, replacing(path) as temporary:
+            quantise(export_encoder(network, Path(folder) / "encoder.onnx"), temporary)
+    return path
+
+
 def quantise(path: Path, out: Path) -> Path:
     """Weights of matrix products and embeddings as int8, one scale a column; activations are scaled on the fly."""
     from onnxruntime.quantization import QuantType, quantize_dynamic
@@ -53,25 +62,29 @@ def quantise(path: Path, out: Path) -> Path:
     return out
 
 
-def refit_heads(
+def teach_heads(
     network: PairNetwork,
     encoder: Path,
     packed: PairEncoder,
     tasks: Sequence[Task],
     *,
     weights: Mapping[str, Tensor],
-    epochs: int = 2,
+    learning_rate: float,
+    epochs: int,
     seed: int = 1,
 ) -> None:
-    """Teach the heads some more on the encodings of a (quantised) encoder's graph, which are computed once."""
+    """Teach the heads on the encodings of a (quantised) encoder's graph, which are computed once."""
     judge = OnnxJudge(encoder, packed)
     batches = [batch for task in tasks for batch in _encoded_batches(judge, packed, task)]
     parameters = [each for task in tasks for each in network.heads[task.head].parameters()]
-    optimiser = torch.optim.AdamW(parameters, lr=1e-4, weight_decay=0.01)
+    optimiser = torch.optim.AdamW(parameters, lr=learning_rate, weight_decay=0.01)
     generator = np.random.default_rng(seed)
-    network.heads.eval()  # averages of all K predictions, as they are served
-    for _ in range(epochs):
-        for place in generator.permutation(len(batches)):
+    steps = [place for _ in range(epochs) for place in generator.permutation(len(batches)).tolist()]
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)  # noqa: TID251 (dropout knows no generator)
+        network.heads.train()
+        for step, place in enumerate(steps):
+            optimiser.param_groups[0]["lr"] = learning_rate * (1 - step / len(steps))
             task, arrays, encoded, labels = batches[place]
             answers = log_of(network.answer(task.head, encoded.float(), arrays))
             loss = nn.functional.nll_loss(answers, labels, weight=weights.get(task.name))

@@ -34,13 +34,13 @@ class ReversedGradient(torch.autograd.Function):
     """The identity, whose gradient is multiplied by −λ (Ganin & Lempitsky 2015)."""
 
     @staticmethod
-    def forward(context: Any, values: Tensor, factor: float) -> Tensor:  # type: ignore[override]
+    def forward(context: Any, values: Tensor, factor: float) -> Tensor:
         """The values as they are."""
         context.factor = factor
         return values.view_as(values)
 
     @staticmethod
-    def backward(context: Any, gradient: Tensor) -> tuple[Tensor, None]:  # type: ignore[override]
+    def backward(context: Any, gradient: Tensor) -> tuple[Tensor, None]:
         """The gradient turned round."""
         return -context.factor * gradient, None
 

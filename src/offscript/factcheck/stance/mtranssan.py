@@ -1,6 +1,6 @@
 """MTransSAN (chapter 3): multi-task supervised pre-training of a shared encoder, then fine-tuning on stance."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,9 +8,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
+from torch import Tensor
 
 from offscript._files import write_json
 from offscript.factcheck.stance import storage
+from offscript.factcheck.stance.exporting import int8_encoder, teach_heads
 from offscript.factcheck.stance.network import PairBatch, PairNetwork, load_encoder, make_head
 from offscript.factcheck.stance.packing import PairEncoder
 from offscript.factcheck.stance.pairs import EVIDENCE, read_pairs, sampled
@@ -23,6 +25,7 @@ from offscript.factcheck.stance.terms import Terms
 from offscript.factcheck.stance.two_level import EVIDENCE_HEAD, STANCE, Reading, TwoLevelModel, read_text
 
 THRESHOLD = 0.05
+INT8_ENCODER = "encoder.int8.onnx"
 _READ_AT_ONCE = 32
 FloatArray = NDArray[np.float64]
 
@@ -65,11 +68,7 @@ def train_mtranssan(
     network = _network(encoder, settings, [*pretraining, *fine_tuning], recipe.seed)
     packed = PairEncoder(tokenizer, settings.length, padding=encoder.config.pad_token_id or 0)
     weights = {STANCE: torch.from_numpy(stance.class_weights(recipe.class_weights))}
-    rates = (recipe.batch_size, recipe.learning_rate, recipe.head_learning_rate)
-    stages = [Stage("fine-tuning", fine_tuning, recipe.epochs, *rates, weights)]
-    if pretraining and not (folder / "fine-tuning.safetensors").is_file():
-        stages.insert(0, Stage("pretraining", pretraining, recipe.pretraining.epochs, *rates))
-    for stage in stages:
+    for stage in _stages(recipe, pretraining, fine_tuning, weights, folder):
         teach(
             network,
             packed,
@@ -80,10 +79,39 @@ def train_mtranssan(
             watcher=watcher,
             checkpoint_seconds=checkpoint_seconds,
         )
+    if recipe.fine_tuning == "heads":
+        graph = int8_encoder(network, folder / INT8_ENCODER)
+        teach_heads(
+            network,
+            graph,
+            packed,
+            fine_tuning,
+            weights=weights,
+            learning_rate=recipe.head_learning_rate,
+            epochs=recipe.epochs,
+            seed=recipe.seed,
+        )
     kept = {task.head for task in fine_tuning}
     network = PairNetwork(encoder, {head: layer for head, layer in network.heads.items() if head in kept})
     reading = Reading(THRESHOLD, settings.characters)
     return save(folder / "model", recipe, network, relatedness, tokenizer, reading)
+
+
+def _stages(
+    recipe: StanceRecipe,
+    pretraining: Sequence[Task],
+    fine_tuning: Sequence[Task],
+    weights: Mapping[str, Tensor],
+    folder: Path,
+) -> list[Stage]:
+    """What is still to be taught with gradients through the encoder."""
+    rates = (recipe.batch_size, recipe.learning_rate, recipe.head_learning_rate)
+    stages = []
+    if pretraining and not (folder / "fine-tuning.safetensors").is_file():
+        stages.append(Stage("pretraining", pretraining, recipe.pretraining.epochs, *rates))
+    if recipe.fine_tuning == "all":
+        stages.append(Stage("fine-tuning", fine_tuning, recipe.epochs, *rates, weights))
+    return stages
 
 
 def stance_task(recipe: StanceRecipe, tokenizer: Tokenizer) -> tuple[Relatedness, Task]:

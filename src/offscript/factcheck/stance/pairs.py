@@ -84,13 +84,19 @@ def packed(path: Path) -> Path:
     return path if path.is_file() else path.with_name(f"{path.name}.xz")
 
 
-def rows_of(path: Path, **dialect: str | int) -> list[dict[str, str]]:
+def rows_of(path: Path, dialect: type[csv.Dialect] = csv.excel) -> list[dict[str, str]]:
     """The rows of a CSV file under their column names; quoted values may span lines."""
     lines = Lines(packed(path), MAX_LINE_BYTES)
     try:
-        return list(csv.DictReader(io.StringIO("".join(lines), newline=""), **dialect))  # type: ignore[arg-type]
+        return list(csv.DictReader(io.StringIO("".join(lines), newline=""), dialect=dialect))
     except csv.Error as error:
         raise lines.fault("not valid CSV", why=str(error)) from error
+
+
+class UnquotedTabs(csv.excel_tab):
+    """Values between tabs, in which a quotation mark is just a character."""
+
+    quoting = csv.QUOTE_NONE
 
 
 def _of_folder(path: Path, place: Specification) -> PairSet:

@@ -10,7 +10,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from offscript._validation import first_fault
 from offscript.errors import OffscriptError
 
-ALGORITHM = "stance"
 Kind = Literal["mtranssan", "features", "boosting", "hierarchy"]
 
 
@@ -41,7 +40,7 @@ class StanceRecipe(_Part):
 
     name: str = Field("stance", pattern=r"^[\w.-]+$")
     about: str = ""
-    algorithm: Literal["stance"] = ALGORITHM
+    algorithm: Literal["stance"] = "stance"
     kind: Kind = "mtranssan"
     seed: int = Field(1, ge=0)
     data: str = Field(description="the folder that holds fnc-1, fever and the auxiliary sets")
@@ -49,6 +48,9 @@ class StanceRecipe(_Part):
     encoder: EncoderSettings = EncoderSettings()
     pretraining: TaskSettings = TaskSettings()
     beside: TaskSettings = TaskSettings()
+    fine_tuning: Literal["all", "heads"] = Field(
+        "all", description="heads: the encoder stays as pre-training left it, heads are taught on its int8 encodings"
+    )
     epochs: int = Field(2, ge=1)
     batch_size: int = Field(16, ge=1)
     learning_rate: float = Field(3e-5, gt=0)

@@ -106,7 +106,8 @@ def _cosines(terms: Terms, claims: Sequence[str], counts: NDArray[np.float64]) -
     document = np.asarray(counts).ravel() * terms.weights
     vectors = terms.matrix(claims).multiply(terms.weights).tocsr()
     lengths = np.sqrt(np.asarray(vectors.multiply(vectors).sum(axis=1)).ravel()) * np.sqrt(document @ document)
-    return np.asarray(vectors @ document, dtype=np.float64).ravel() / np.maximum(lengths, 1e-9)
+    cosines: FloatArray = np.asarray(vectors @ document, dtype=np.float64).ravel() / np.maximum(lengths, 1e-9)
+    return cosines
 
 
 def _adjacent(terms: Terms, claims: Sequence[str], text: str) -> FloatArray:

@@ -19,7 +19,8 @@ def f1_scores(tables: FloatArray) -> FloatArray:
     """F1 of each label [rows, labels] from confusion matrices [rows, labels, labels]; 0 where nothing is right."""
     right = np.diagonal(tables, axis1=1, axis2=2)
     total = tables.sum(axis=1) + tables.sum(axis=2)
-    return 2 * right / np.maximum(total, 1e-12)
+    scores: FloatArray = 2 * right / np.maximum(total, 1e-12)
+    return scores
 
 
 def fnc_scores(tables: FloatArray) -> FloatArray:

@@ -1,7 +1,6 @@
 """A trained MTransSAN becomes the small model that ships: int8, heads refitted, classes weighed on held-out bodies."""
 
 import shutil
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import numpy as np
 import torch
 
 from offscript.factcheck.stance import mtranssan, served, storage
-from offscript.factcheck.stance.exporting import export_encoder, export_graph, quantise, refit_heads
+from offscript.factcheck.stance.exporting import export_graph, int8_encoder, teach_heads
 from offscript.factcheck.stance.pairs import read_pairs
 from offscript.factcheck.stance.recipe import StanceRecipe
 from offscript.factcheck.stance.scores import best_weights
@@ -25,12 +24,10 @@ def ship(recipe: StanceRecipe, trained: Path, out: Path, *, int8: bool = True) -
         raise TypeError(f"{trained} holds no network")
     network = model.judge.network
     out.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder:
-        encoder = export_encoder(network, Path(folder) / "encoder.onnx")
-        if int8:
-            encoder = quantise(encoder, Path(folder) / "encoder.int8.onnx")
-            _refit(recipe, model, encoder)
-        export_graph(network, out / served.GRAPH, encoder=encoder)
+    encoder = int8_encoder(network, trained.parent / mtranssan.INT8_ENCODER) if int8 else None
+    if encoder is not None and recipe.fine_tuning == "all":
+        _refit(recipe, model, encoder)
+    export_graph(network, out / served.GRAPH, encoder=encoder)
     for name in (storage.TOKENIZER, storage.FIRST_LEVEL):
         shutil.copyfile(trained / name, out / name)
     padding = network.encoder.config.pad_token_id or 0
@@ -55,4 +52,6 @@ def _refit(recipe: StanceRecipe, model: TwoLevelModel, encoder: Path) -> None:
     beside = [read_task(name, recipe.folder, limit=limit or None) for name, limit in recipe.beside.tasks.items()]
     tasks = [stance, *(task for task in beside if task.head in judge.network.heads)]
     weights = {STANCE: torch.from_numpy(stance.class_weights(recipe.class_weights))}
-    refit_heads(judge.network, encoder, judge.packed, tasks, weights=weights, seed=recipe.seed)
+    teach_heads(
+        judge.network, encoder, judge.packed, tasks, weights=weights, learning_rate=1e-4, epochs=2, seed=recipe.seed
+    )

@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 from offscript._specification import nearest
 from offscript.corpora._lines import Lines
 from offscript.errors import OffscriptError
-from offscript.factcheck.stance.pairs import EVIDENCE, MAX_LINE_BYTES, packed, read_pairs, rows_of
+from offscript.factcheck.stance.pairs import EVIDENCE, MAX_LINE_BYTES, UnquotedTabs, packed, read_pairs, rows_of
 
 Example = tuple[str, str | None, int]
 """Claim, text (None for a single sentence) and the number of the label."""
 
-_UNQUOTED: dict[str, str | int] = {"delimiter": "\t", "quoting": 3}
 _BRACKETS = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "``": '"', "''": '"'}
 _BRACKET = re.compile("|".join(map(re.escape, _BRACKETS)))
 _MNLI = re.compile(r'For the statement, "(.*)", does the hypothesis "(.*)" represent entailment, .*', re.DOTALL)
@@ -92,17 +91,17 @@ def _scifact(folder: Path) -> Iterator[Example]:
 
 
 def _rte(folder: Path) -> Iterator[Example]:
-    for row in rows_of(folder / "aux-nli/rte-glue/train.tsv", **_UNQUOTED):
+    for row in rows_of(folder / "aux-nli/rte-glue/train.tsv", UnquotedTabs):
         yield row["sentence2"], row["sentence1"], int(row["label"] == "not_entailment")
 
 
 def _qnli(folder: Path) -> Iterator[Example]:
-    for row in rows_of(folder / "aux-nli/qnli/dev.tsv", **_UNQUOTED):
+    for row in rows_of(folder / "aux-nli/qnli/dev.tsv", UnquotedTabs):
         yield row["question"], row["sentence"], int(row["label"] == "not_entailment")
 
 
 def _sst(folder: Path) -> Iterator[Example]:
-    for row in rows_of(folder / "aux-sentiment/sst-2/train.tsv", **_UNQUOTED):
+    for row in rows_of(folder / "aux-sentiment/sst-2/train.tsv", UnquotedTabs):
         yield row["sentence"].strip(), None, int(row["label"])
 
 

@@ -43,10 +43,10 @@ class Terms:
         """How often each piece occurs in each text [texts, pieces]."""
         encodings = self.tokenizer.encode_batch(list(texts), add_special_tokens=False)
         lengths = [len(encoding.ids) for encoding in encodings]
-        columns = np.concatenate([np.asarray(encoding.ids, dtype=np.int64) for encoding in encodings] or [np.zeros(0)])
+        columns = np.array([number for encoding in encodings for number in encoding.ids], dtype=np.int64)
         rows = np.repeat(np.arange(len(texts)), lengths)
         shape = (len(texts), len(self.weights))
-        return sparse.csr_matrix((np.ones(len(rows), dtype=np.float32), (rows, columns.astype(np.int64))), shape=shape)
+        return sparse.csr_matrix((np.ones(len(rows), dtype=np.float32), (rows, columns)), shape=shape)
 
     def claim_weights(self, claims: Sequence[str]) -> sparse.csr_matrix:
         """Every claim's pieces by their share of its weight [claims, pieces]; rows sum to 1."""

@@ -56,8 +56,8 @@ class TwoLevelModel:
         features, coverage = features_of_pairs(self.relatedness.terms, pairs)
         related = self.relatedness.of(features)
         answers = np.column_stack([np.outer(related, self.reading.shares), 1 - related])
-        read = np.flatnonzero(related >= self.reading.threshold)
-        if len(read):
+        read = np.flatnonzero(related >= self.reading.threshold).tolist()
+        if read:
             shown = [(pairs[row].claim, read_text(pairs[row], coverage[row], self.reading.characters)) for row in read]
             answers[read] = weighed(self.judge(shown)[STANCE], self.reading.weights)
         return answers
@@ -81,4 +81,5 @@ def read_text(pair: Pair, coverage: FloatArray, characters: int) -> str:
 def weighed(probabilities: FloatArray, weights: Sequence[float]) -> FloatArray:
     """Probabilities times the weights of their classes, made to add up to one."""
     products = probabilities * np.asarray(weights)
-    return products / products.sum(axis=1, keepdims=True)
+    shares: FloatArray = products / products.sum(axis=1, keepdims=True)
+    return shares
