@@ -14,6 +14,7 @@ from filelock import FileLock
 from offscript._files import cache_folder, sha256_of
 from offscript.errors import OffscriptError
 from offscript.factcheck.analysis import Analyzer
+from offscript.factcheck.checked import Verdict
 from offscript.factcheck.claims import JudgedClaim, Place, read_claims
 from offscript.factcheck.documents import Document, read_documents
 from offscript.factcheck.evaluation import Query
@@ -52,7 +53,7 @@ def open_collection(
         raise OffscriptError(f"FEVER has no part {part!r}", next=f"known: {', '.join(PARTS)}")
     folder, analyzer = Path(fever), Analyzer(stop_words, stemmer)
     judged = read_claims(folder / f"paper_{part}.jsonl.xz") if dump else _known_pages(folder).claims[part]
-    verifiable = [claim for claim in judged if claim.evidence]
+    verifiable = [claim for claim in judged if claim.label is not Verdict.unknown]
     chosen = np.random.default_rng(seed).permutation(len(verifiable))[:claims]
     asked = [verifiable[place] for place in np.sort(chosen)]
     index = _index_of_dump(folder, analyzer) if dump else _index_of_known_pages(folder, analyzer)

@@ -63,10 +63,10 @@ def _check_wishes(
 ) -> None:
     from offscript.errors import OffscriptError
 
-    if not sources and not delete and not merge:
-        raise OffscriptError("no documents named", next="write offscript index SOURCE --out DIR")
     if add and not sources:
         raise OffscriptError("--add without documents", next="name what to add: offscript index SOURCE --add --out DIR")
+    if not sources and not delete and not merge:
+        raise OffscriptError("no documents named", next="write offscript index SOURCE --out DIR")
     if sources and (delete or merge) and not add:
         raise OffscriptError(
             "a new index has nothing to delete or merge", next="add to one with --add, or leave out the documents"
