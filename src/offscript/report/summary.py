@@ -11,7 +11,7 @@ from offscript.audits.gates import Judged
 from offscript.report.comparison import tally
 from offscript.report.words import verdict, with_interval
 
-_MARKUP = re.compile(r"([\\`*_{}\[\]()#+!|~$-])")
+_MARKUP = re.compile(r"([\\`*_\[\]|~$])")
 _SIGNS = {"good": "✅", "bad": "⚠️", "open": "❔", "plain": "ℹ️"}
 
 

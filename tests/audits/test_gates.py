@@ -1,0 +1,111 @@
+"""Gates are read as written, look at the value or a bound, and refuse what names nothing."""
+
+import math
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from offscript.audits.gates import Gate, judge_gates, parse_gate, require_asked
+from offscript.errors import OffscriptError
+from offscript.measures.intervals import Interval
+
+
+@dataclass(frozen=True)
+class Found:
+    value: float
+    interval: Interval
+
+
+FIGURES = {
+    "exposure.eb_c.js": Found(1.15, Interval(1.08, 1.22, 0.95, "bootstrap")),
+    "likelihood.ppl": Found(math.inf, Interval(3.0, math.inf, 0.95, "delta")),
+    "regret.q_per_token": Found(0.5, Interval.exact(0.5)),
+}
+names = st.from_regex(r"[A-Za-z0-9_;=,. -]*[A-Za-z0-9_]", fullmatch=True).filter(
+    lambda name: name == name.strip() and not name.endswith((".lower", ".upper"))
+)
+gates = st.builds(
+    Gate,
+    st.builds("{}.{}".format, st.from_regex(r"[a-z][a-z0-9_-]*", fullmatch=True), names),
+    st.sampled_from(["value", "lower", "upper"]),
+    st.sampled_from([">", ">=", "<", "<="]),
+    st.floats(allow_nan=False),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("exposure.eb_c.js>1.1", Gate("exposure.eb_c.js", "value", ">", 1.1)),
+        (" exposure.eb_c.js >= 1.1 ", Gate("exposure.eb_c.js", "value", ">=", 1.1)),
+        ("stereotypes.icat<-1e-3", Gate("stereotypes.icat", "value", "<", -0.001)),
+        ("likelihood.ppl.upper<=inf", Gate("likelihood.ppl", "upper", "<=", math.inf)),
+        ("sampling.nucleus;p=0.9.self_bleu_4>0.3", Gate("sampling.nucleus;p=0.9.self_bleu_4", "value", ">", 0.3)),
+        ("sampling.real text.self_bleu_4.lower>0.3", Gate("sampling.real text.self_bleu_4", "lower", ">", 0.3)),
+    ],
+)
+def test_gates_are_read(text: str, expected: Gate) -> None:
+    assert parse_gate(text) == expected
+
+
+@given(gates)
+def test_a_written_gate_is_read_back(gate: Gate) -> None:
+    assert parse_gate(str(gate)) == gate
+
+
+@given(st.text(max_size=40) | st.from_regex(r"[a-z.]{0,9}[<>=]{0,3}[0-9.e]{0,4}", fullmatch=True))
+def test_any_text_is_a_gate_or_an_error_of_ours(text: str) -> None:
+    try:
+        gate = parse_gate(text)
+    except OffscriptError:
+        return
+    assert parse_gate(str(gate)) == gate
+    assert not math.isnan(gate.threshold)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "exposure", "exposure>1", "exposure.eb_c.js", "a.b>", "a.b>x", "a.b>nan", "a.b=1", ">1"]
+)
+def test_what_is_no_gate_is_refused(text: str) -> None:
+    with pytest.raises(OffscriptError, match="exposure.eb_c.js>1.1"):
+        parse_gate(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "failed"),
+    [
+        ("exposure.eb_c.js>1.1", True),
+        ("exposure.eb_c.js>1.15", False),
+        ("exposure.eb_c.js>=1.15", True),
+        ("exposure.eb_c.js.lower>1.1", False),
+        ("exposure.eb_c.js.lower>1.05", True),
+        ("exposure.eb_c.js.upper>1.2", True),
+        ("exposure.eb_c.js<1.2", True),
+        ("exposure.eb_c.js.upper<=1.2", False),
+        ("likelihood.ppl>1000", True),
+        ("regret.q_per_token.upper>0.5", False),
+    ],
+)
+def test_a_gate_looks_at_the_value_or_a_bound(text: str, failed: bool) -> None:
+    (judged,) = judge_gates([parse_gate(text)], FIGURES)
+    assert judged.failed == failed
+
+
+def test_the_message_says_figure_interval_and_gate() -> None:
+    texts = ["exposure.eb_c.js>1.1", "exposure.eb_c.js.lower>1.1", "regret.q_per_token>0.1"]
+    told = [str(judged) for judged in judge_gates([parse_gate(text) for text in texts], FIGURES)]
+    assert told == [
+        "exposure.eb_c.js is 1.15 (95%: 1.08 to 1.22): > 1.1",
+        "exposure.eb_c.js is 1.15 (95%: 1.08 to 1.22): its lower bound not > 1.1",
+        "regret.q_per_token is 0.5 (exact): > 0.1",
+    ]
+
+
+def test_unknown_questions_and_figures_are_named_with_what_is_near() -> None:
+    gate = parse_gate("exposur.eb_c.js>1")
+    with pytest.raises(OffscriptError, match="'exposure'"):
+        require_asked([gate], ["exposure", "regret"])
+    with pytest.raises(OffscriptError, match="did you mean 'exposure.eb_c.js'"):
+        judge_gates([parse_gate("exposure.eb_c.jss>1")], FIGURES)
