@@ -6,7 +6,16 @@ from pathlib import Path
 import pytest
 
 from offscript.audits.cells import require_known
-from offscript.audits.experiment import Bound, Experiment, Ordering, change, experiments, read_experiment, scales_of
+from offscript.audits.experiment import (
+    Bound,
+    Experiment,
+    Ordering,
+    change,
+    experiments,
+    read_experiment,
+    scales_of,
+    why_not,
+)
 from offscript.audits.reproduce import reproduce, store_reproduction
 from offscript.audits.store import read_results
 from offscript.audits.systems import SYSTEMS
@@ -157,3 +166,16 @@ def test_a_model_measure_without_a_model_is_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(OffscriptError, match="nobody has no model"):
         reproduce(experiment, tmp_path)
+
+
+def test_what_cannot_be_run_here_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OFFSCRIPT_DATA", raising=False)
+    assert why_not("exposure-bias/figure-2", "quick") is None
+    assert why_not("regret/table-3", "quick") == "OFFSCRIPT_DATA is not set"
+    assert why_not("regret/table-3", "paper") == "it has no paper scale"
+    monkeypatch.setenv("OFFSCRIPT_DATA", str(tmp_path))
+    assert why_not("regret/table-3", "quick") == "$OFFSCRIPT_DATA/seqgan-oracle is missing"
+    (tmp_path / "seqgan-oracle").mkdir()
+    assert why_not("regret/table-3", "quick") is None
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert why_not("exposure-bias/figure-2", "paper") == "made for a GPU, and there is none"

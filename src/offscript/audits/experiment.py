@@ -2,6 +2,9 @@
 
 import copy
 import math
+import os
+import re
+import shutil
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
@@ -153,6 +156,31 @@ class Experiment(_Part):
 def experiments() -> dict[str, Path]:
     """Every experiment by name, `PAPER/TABLE`."""
     return {str(path.relative_to(_FOLDER).with_suffix("")): path for path in sorted(_FOLDER.glob("*/*.yaml"))}
+
+
+def why_not(name: str, scale: str) -> str | None:
+    """Why an experiment cannot be run here at a scale, or None: it has no such scale, or its data are not here."""
+    if scale not in scales_of(name)[1]:
+        return f"it has no {scale} scale"
+    experiment = read_experiment(name, scale)
+    for text in sorted(_texts(experiment.model_dump())):
+        for variable in re.findall(r"\$\{?(\w+)\}?", text):
+            if variable not in os.environ:
+                return f"{variable} is not set"
+        if "$" in text and not Path(os.path.expandvars(text)).exists():
+            return f"{text} is missing"
+    if scale == "paper" and experiment.training and shutil.which("nvidia-smi") is None:
+        return "made for a GPU, and there is none"
+    return None
+
+
+def _texts(value: Any) -> set[str]:
+    """Every text inside a value."""
+    if isinstance(value, dict):
+        return set().union(*map(_texts, value.values()))
+    if isinstance(value, list | tuple):
+        return set().union(*map(_texts, value))
+    return {value} if isinstance(value, str) else set()
 
 
 def scales_of(name: str) -> tuple[str, list[str]]:

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from offscript.cli._options import Device, Json, Out, Quiet, Seed
-from offscript.cli.ls import Kind, ls
 
 if TYPE_CHECKING:
     from offscript.audits.reproduce import Reproduction
     from offscript.cli._progress import TrainingBar
+
+_HINT = "set OFFSCRIPT_DATA to the folder with the data sets, or choose another scale"
 
 
 def reproduce(
@@ -24,15 +25,18 @@ def reproduce(
     quiet: Quiet = False,
 ) -> None:
     """Run an experiment of the papers; print their statements, what is found here, and whether they agree."""
-    from offscript.audits.experiment import read_experiment
+    from offscript.audits.experiment import read_experiment, why_not
     from offscript.audits.reproduce import reproduce as run
     from offscript.audits.reproduce import store_reproduction
     from offscript.audits.workers import Place
+    from offscript.errors import OffscriptError
 
     if experiment is None:
-        ls(Kind.experiments, as_json=as_json)
+        _list(as_json=as_json)
         return
     read = read_experiment(experiment, scale)
+    if (reason := why_not(experiment, scale)) is not None and scale != "paper":
+        raise OffscriptError(f"{experiment} cannot be run here at scale {scale}", why=reason, next=_HINT)
     place = Place(on, device=device, watcher=_Watcher(quiet=quiet))
     found = run(read, out, seed=seed, place=place)
     folder = out / experiment / scale
@@ -51,6 +55,37 @@ def _draw(found: "Reproduction", folder: Path) -> list[Path]:
             drawn.append(folder / f"{name.split('/', 1)[0].replace(' ', '-')}.{entry.name}.svg")
             save_chart(scatter_chart(entry), drawn[-1])
     return drawn
+
+
+def _list(*, as_json: bool) -> None:
+    """Every table and figure, its paper, at which scales it can be run here, and why not at others."""
+    import json
+
+    from offscript.audits.experiment import SCALES, experiments, read_experiment, why_not
+    from offscript.cli._results import show_rows
+
+    read = [read_experiment(name, "quick") for name in experiments()]
+    here = [{scale: why_not(each.name, scale) for scale in SCALES} for each in read]
+    if as_json:
+        rows = [
+            {"experiment": each.name, "paper": each.paper, "about": each.title, "why_not": reasons}
+            for each, reasons in zip(read, here, strict=True)
+        ]
+        typer.echo(json.dumps(rows, ensure_ascii=False))
+        return
+    show_rows(
+        [
+            {
+                "experiment": each.name,
+                "about": each.title,
+                "runs here at": ", ".join(scale for scale, reason in reasons.items() if reason is None),
+                "and not at": "; ".join(
+                    f"{scale}: {reason}" for scale, reason in reasons.items() if reason is not None
+                ),
+            }
+            for each, reasons in zip(read, here, strict=True)
+        ]
+    )
 
 
 def _show(found: "Reproduction", written: list[str], *, as_json: bool) -> None:
