@@ -15,15 +15,35 @@ from offscript.factcheck.retrieval import Searcher
 
 KILLS = 50
 KINDS = ("build", "add", "delete")
+WAYS = ("library", "command")
 # Loads and compiles once, then does each write in a process of its own, which the test kills.
 WRITER = """
-import os, signal, sys, time
+import json, os, signal, sys, time
 from pathlib import Path
+from offscript.cli.app import app
 from offscript.factcheck.documents import Document
 from offscript.factcheck.index import add_documents, build_index, delete_documents
 
-def write(kind, folder):
-    if kind == "build":
+def command(kind, folder):
+    sources = Path(folder).parent
+    for name, word, size in (("new", "n", 4000), ("added", "a", 4000)):
+        if not (sources / f"{name}.jsonl").exists():
+            turn = 7 if name == "new" else 5
+            lines = (json.dumps({"id": f"{word}{i}", "text": f"{name} word {i % turn} dog"}) for i in range(size))
+            (sources / f"{name}.jsonl").write_text("\\n".join(lines))
+    chosen = {
+        "build": [str(sources / "new.jsonl"), "--stop-words", "none", "--stemmer", "none"],
+        "add": [str(sources / "added.jsonl"), "--add"],
+        "delete": [part for i in range(0, 400, 2) for part in ("--delete", f"d{i}")],
+    }[kind]
+    for write in (build_index, add_documents):
+        write.__kwdefaults__["block_tokens"] = 4000
+    app(["index", *chosen, "--out", str(folder), "--quiet", "--json"], standalone_mode=False)
+
+def write(way, kind, folder):
+    if way == "command":
+        command(kind, folder)
+    elif kind == "build":
         build_index((Document(f"n{i}", text=f"new word {i % 7} dog") for i in range(4000)), folder, block_tokens=4000)
     elif kind == "add":
         added = (Document(f"a{i}", text=f"added word {i % 5} dog") for i in range(4000))
@@ -32,20 +52,23 @@ def write(kind, folder):
         delete_documents(folder, [f"d{i}" for i in range(0, 400, 2)])
 
 for line in sys.stdin:
-    kind, folder, kill_after = line.split()
+    way, kind, folder, kill_after = line.split()
+    told, sys.stdout = sys.stdout, open(os.devnull, "w")
     if kill_after == "here":
-        write(kind, Path(folder))
-        print(0.0, flush=True)
+        write(way, kind, Path(folder))
+        print(0.0, file=told, flush=True)
+        sys.stdout = told
         continue
     begun = time.perf_counter()
     child = os.fork()
     if child == 0:
-        write(kind, Path(folder))
+        write(way, kind, Path(folder))
         os._exit(0)
     if kill_after != "never":
         time.sleep(float(kill_after))
         os.kill(child, signal.SIGKILL)  # the child is not waited for yet, so that its number is still its own
     os.waitpid(child, 0)
+    sys.stdout = told
     print(time.perf_counter() - begun, flush=True)
 """
 
@@ -53,7 +76,8 @@ for line in sys.stdin:
 class Writer:
     """The process that starts the ones to be killed."""
 
-    def __init__(self) -> None:
+    def __init__(self, way: str) -> None:
+        self._way = way
         self._process = subprocess.Popen(
             [sys.executable, "-c", WRITER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
@@ -62,7 +86,7 @@ class Writer:
         """Write in a new process, to be killed after so many seconds or "never", or "here"; returns the seconds."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(f"{kind} {folder} {kill_after}\n")
+        self._process.stdin.write(f"{self._way} {kind} {folder} {kill_after}\n")
         self._process.stdin.flush()
         return float(self._process.stdout.readline())
 
@@ -70,9 +94,9 @@ class Writer:
         self._process.communicate()
 
 
-@pytest.fixture
-def writer() -> Iterator[Writer]:
-    started = Writer()
+@pytest.fixture(params=WAYS)
+def writer(request: pytest.FixtureRequest) -> Iterator[Writer]:
+    started = Writer(request.param)
     yield started
     started.close()
 
