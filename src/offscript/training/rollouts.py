@@ -38,16 +38,20 @@ class BranchedReading:
         self._position, self._begun = 0, 0
         self._log_probs, self._state = model.start(len(roll_ins))
 
-    def following(self) -> Tensor:
-        """Next-token log-probabilities [begun, V] of the branches begun, those that leave here included."""
-        begun = int((self._branches.positions <= self._position).sum())
-        if begun > self._begun:
-            rows = len(self._roll_ins)
-            held = torch.arange(rows + self._begun, device=self._roll_ins.device)
-            kept = torch.cat([held, self._branches.rows[self._begun : begun]])
-            self._log_probs, self._state = self._log_probs[kept], self._state.select(kept)
-            self._begun = begun
-        return self._log_probs[len(self._roll_ins) :]
+    @property
+    def log_probs(self) -> Tensor:
+        """What the roll-ins and, below them, the branches that began earlier say comes next: [rows + begun, V]."""
+        return self._log_probs
+
+    def begin(self) -> Tensor:
+        """Let branches leave here; the row of `log_probs` that speaks for each branch begun, new ones last: [begun]."""
+        begun, rows = int((self._branches.positions <= self._position).sum()), len(self._roll_ins)
+        held = torch.arange(rows + self._begun, device=self._roll_ins.device)
+        leaving = self._branches.rows[self._begun : begun]
+        if len(leaving):
+            self._state = self._state.select(torch.cat([held, leaving]))
+        self._begun = begun
+        return torch.cat([held[rows:], leaving])
 
     def read(self, tokens: Tensor) -> None:
         """Go one position further: the branches by their tokens [begun], the roll-ins by their own."""
@@ -99,12 +103,15 @@ def _rolled_out(
     going = torch.ones(len(branches), dtype=torch.bool, device=tokens.device)
     reading, time = BranchedReading(model, roll_ins, branches), tokens.shape[1]
     for position in range(time):
-        log_probs = reading.following()
-        begun = len(log_probs)
-        uniform = draws.uniform(position, 0, int(numbers.max()) + 1).squeeze(1).to(tokens.device)
-        chosen = draw(log_probs, uniform[numbers[:begun]]) if begun else tokens[:0, position]
+        places, earlier = reading.begin(), int((branches.positions < position).sum())
+        begun, drawn = len(places), len(places) if forced is None else earlier
+        chosen = tokens[:begun, position]
+        if drawn:
+            log_probs = reading.log_probs[len(roll_ins) :] if drawn == earlier else reading.log_probs[places]
+            uniform = draws.uniform(position, 0, int(numbers.max()) + 1).squeeze(1).to(tokens.device)
+            chosen[:drawn] = draw(log_probs, uniform[numbers[:drawn]])
         if forced is not None:
-            chosen = torch.where(branches.positions[:begun] == position, forced[:begun], chosen)
+            chosen[drawn:] = forced[drawn:begun]
         if end is not None:
             chosen = torch.where(going[:begun], chosen, end)
             going[:begun] &= chosen != end
@@ -120,10 +127,10 @@ def _log_likelihoods(
     total = torch.zeros(len(branches), dtype=torch.float64, device=tokens.device)
     reading, time = BranchedReading(model, roll_ins, branches), tokens.shape[1]
     for position in range(time):
-        log_probs = reading.following()
-        begun = len(log_probs)
+        places = reading.begin()
+        begun = len(places)
         column = tokens[:begun, position]
-        found = log_probs.gather(1, column.unsqueeze(1)).squeeze(1).double()
+        found = reading.log_probs[places, column].double()
         total[:begun] += found.where(real[:begun, position], 0.0)
         if position + 1 < time:
             reading.read(column)
