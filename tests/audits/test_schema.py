@@ -20,6 +20,7 @@ from offscript.measures.intervals import Curve, Interval
 from offscript.measures.measurement import Measurement
 from offscript.models import LSTMLanguageModel, LSTMSettings
 
+ASKED = ("likelihood", "exposure", "regret", "recovery", "sampling", "samples")
 PUBLISHED = Path(__file__).resolve().parents[2] / "docs" / "results.schema.json"
 
 
@@ -65,7 +66,7 @@ def test_infinite_figures_and_curves_are_valid(validator: Draft202012Validator, 
 
 def test_a_real_audit_is_valid(validator: Draft202012Validator, tmp_path: Path) -> None:
     subject = Subject(small_model("student", 1), small_model("oracle", 2), length=8, limit=30)
-    record = run_audit(subject, plan_audit(subject), tmp_path / "out")
+    record = run_audit(subject, plan_audit(subject, ASKED), tmp_path / "out")
     validator.validate(json.loads(record.results.read_text(encoding="utf-8")))
 
 
