@@ -24,9 +24,12 @@ class OverloadedError(OffscriptError):
 
 @dataclass(frozen=True)
 class Limits:
-    """How many checks run at once, how many wait for their turn, for how long, and how many stay in memory."""
+    """How many checks run at once, how many wait for their turn, for how long, and how many stay in memory.
 
-    at_once: int = 2
+    A check is work for the interpreter, of which a process has one: more at once in a process only wait for each other.
+    """
+
+    at_once: int = 1
     waiting: int = 200
     patience: float = 30.0
     remembered: int = 256

@@ -1,0 +1,92 @@
+"""Many clients at once: how long `offscript serve` lets them wait, and whether it ever fails one.
+
+Every client asks for one claim after the other without a pause, and no claim comes twice, so that nothing is answered
+from memory. Goal: 50 clients for 60 seconds, no error, 95 % of the answers within a second.
+"""
+
+import argparse
+import asyncio
+import itertools
+import re
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+
+import httpx
+import numpy as np
+
+from offscript.factcheck.almanac import almanac_facts, draw_claims
+
+SERVE = "from offscript.cli import main; main()"
+
+
+def main() -> None:
+    """Start the service, let the clients loose, print what they saw."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--clients", type=int, default=50)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--claims", type=int, default=20_000)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--page", action="store_true", help="ask for the page in the place of the JSON")
+    arguments = parser.parse_args()
+    drawn = draw_claims(almanac_facts(), arguments.claims, seed=1)
+    claims = iter(dict.fromkeys(claim.text for claim in drawn))
+    service = subprocess.Popen(
+        [sys.executable, "-c", SERVE, "serve", "--port", "0", "--workers", str(arguments.workers)],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        address = _address(service)
+        path = "/check" if arguments.page else "/api/check"
+        answers = asyncio.run(_storm(address + path, claims, arguments.clients, arguments.seconds))
+    finally:
+        service.terminate()
+        service.wait(timeout=30)
+    _report(answers, arguments.clients, arguments.seconds)
+
+
+def _address(service: "subprocess.Popen[str]") -> str:
+    assert service.stderr is not None
+    told = service.stderr.readline()
+    found = re.search(r"http://\S+", told)
+    assert found is not None, told
+    return found[0]
+
+
+async def _storm(address: str, claims: Iterator[str], clients: int, seconds: float) -> list[tuple[str, float]]:
+    """Status and seconds of every answer; the first few, which load and compile, are not counted."""
+    limits = httpx.Limits(max_connections=clients, max_keepalive_connections=clients)
+    async with httpx.AsyncClient(limits=limits, timeout=60.0) as client:
+        for claim in itertools.islice(claims, 5):
+            await client.get(address, params={"claim": claim})
+        end = time.perf_counter() + seconds
+        answers: list[tuple[str, float]] = []
+
+        async def visit() -> None:
+            while time.perf_counter() < end and (claim := next(claims, None)) is not None:
+                begun = time.perf_counter()
+                try:
+                    status = str((await client.get(address, params={"claim": claim})).status_code)
+                except httpx.TransportError as error:
+                    status = type(error).__name__
+                answers.append((status, time.perf_counter() - begun))
+
+        await asyncio.gather(*(visit() for _ in range(clients)))
+        return answers
+
+
+def _report(answers: list[tuple[str, float]], clients: int, seconds: float) -> None:
+    taken = np.array([duration for _, duration in answers])
+    statuses = Counter(status for status, _ in answers)
+    failed = sum(count for status, count in statuses.items() if status != "200")
+    print(f"{clients} clients for {seconds:g} s: {len(answers)} answers, {len(answers) / seconds:.1f} a second")
+    print(f"errors {failed} (goal 0), by status {dict(statuses)}")
+    for share, goal in ((50, ""), (95, " (goal < 1 s)"), (99, "")):
+        print(f"p{share} {np.percentile(taken, share):.3f} s{goal}")
+
+
+if __name__ == "__main__":
+    main()
