@@ -1,4 +1,4 @@
-"""Make the fact checker's shipped weights again: the lexical stance model's, then those of the verdicts that rest on it.
+"""Make the fact checker's shipped weights again: the lexical stance model's, then those of the verdicts.
 
     python tools/fit_checker.py --data ../shared/data [--only stance|verdicts]
 
@@ -7,6 +7,7 @@ Stances are learned from FEVER's training pairs and from almanac claims, verdict
 """
 
 import argparse
+import ast
 import csv
 import io
 import lzma
@@ -21,7 +22,7 @@ from offscript.factcheck._logistic import Logistic, fit_logistic
 from offscript.factcheck.almanac import almanac_documents, almanac_facts, almanac_index, draw_claims
 from offscript.factcheck.almanac.facts import Fact
 from offscript.factcheck.checked import Verdict
-from offscript.factcheck.checking import Checker
+from offscript.factcheck.checking import Checker, in_context
 from offscript.factcheck.claims import JudgedClaim
 from offscript.factcheck.documents import Document
 from offscript.factcheck.documents.records import BRACKETS
@@ -29,7 +30,7 @@ from offscript.factcheck.fever import read_fever_passages
 from offscript.factcheck.index import Index, build_index
 from offscript.factcheck.retrieval import Searcher
 from offscript.factcheck.sources.local import LocalIndex
-from offscript.factcheck.stance.lexical import FEATURES, LexicalStance, sentence_features
+from offscript.factcheck.stance.lexical import TERMS, LexicalStance, sentence_features, with_products
 from offscript.factcheck.stance.stance import STANCES, StanceModel
 from offscript.factcheck.stance.tokens import tokens_of
 from offscript.factcheck.verdict import FEATURES as VERDICT_FEATURES
@@ -37,6 +38,7 @@ from offscript.factcheck.verdict import VerdictModel, fit_verdict_model, verdict
 
 ASSETS = Path(__file__).parents[1] / "src" / "offscript" / "assets"
 COMMAND = "python tools/fit_checker.py --data ../shared/data"
+SAMPLES = ("", "_pointers")
 AGREE, DISAGREE, DISCUSS, UNRELATED = range(4)
 Pair = tuple[str, str, int]
 
@@ -48,9 +50,9 @@ def development_half(facts: Sequence[Fact]) -> list[Fact]:
 
 def fever_pairs(folder: Path, scratch: Path) -> list[Pair]:
     """Training claims with their own sentence, and with the two most like it that belong to other claims."""
-    packed = (folder / "train-sample" / "train_balanced_10000_samples.csv.xz").read_bytes()
-    rows = list(csv.DictReader(io.StringIO(lzma.decompress(packed).decode())))
-    sentences = [_plain(row["sentence"]) for row in rows]
+    rows, pointers = (_rows(folder / "train-sample" / f"train_balanced_10000_samples{kind}.csv.xz") for kind in SAMPLES)
+    pages = [ast.literal_eval(pointer["evidence"])[0].replace("_", " ") for pointer in pointers]
+    sentences = [in_context(_plain(page), _plain(row["sentence"])) for page, row in zip(pages, rows, strict=True)]
     numbers = {text: str(number) for number, text in enumerate(dict.fromkeys(sentences))}
     index = build_index([Document(id, text=text) for text, id in numbers.items()], scratch / "pairs")
     claims = [row["claim"] for row in rows]
@@ -63,16 +65,25 @@ def fever_pairs(folder: Path, scratch: Path) -> list[Pair]:
     return pairs
 
 
+def _rows(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(lzma.decompress(path.read_bytes()).decode())))
+
+
 def almanac_pairs(count: int, seed: int) -> list[Pair]:
-    """Almanac claims with the sentence that decides them, and with the others of the same subject."""
+    """Almanac claims with the sentence that decides them, with others of the same subject, and with other subjects'."""
     facts = development_half(almanac_facts())
     documents = {document.id: document for document in almanac_documents(facts)}
-    pairs = []
+    told: dict[str, list[Fact]] = {}
+    for fact in facts:
+        told.setdefault(fact.relation.name, []).append(fact)
+    generator, pairs = np.random.default_rng(seed), []
     for claim in draw_claims(facts, count, seed=seed):
-        deciding = claim.fact.sentence
+        deciding, own = claim.fact.sentence, told[claim.fact.relation.name]
         pairs.append((claim.text, deciding, AGREE if claim.true else DISAGREE))
         others = documents[f"{claim.fact.relation.subject_type}/{claim.fact.subject}"].sentences()
         pairs += [(claim.text, other, DISCUSS) for other in others if other != deciding][:3]
+        strangers = [own[number].sentence for number in generator.integers(len(own), size=2)]
+        pairs += [(claim.text, stranger, UNRELATED) for stranger in strangers if stranger != deciding]
     return pairs
 
 
@@ -85,10 +96,12 @@ def _told_apart(claim: str, other: str) -> int:
 def fit_stance(data: Path, scratch: Path) -> None:
     """Fit the lexical weights on nine tenths of the pairs, say how good they are on the last, and ship them."""
     pairs = fever_pairs(data / "fever", scratch) + almanac_pairs(4_000, seed=1)
-    table = np.concatenate([sentence_features(claim, [sentence]) for claim, sentence, _ in pairs])
+    table = with_products(np.concatenate([sentence_features(claim, [sentence]) for claim, sentence, _ in pairs]))
     answers = np.array([answer for *_, answer in pairs], dtype=np.int64)
     held_out = np.random.default_rng(1).random(len(pairs)) < 0.1
-    fitted = fit_logistic(table[~held_out], answers[~held_out], STANCES, FEATURES)
+    balance = len(answers) / len(STANCES) / np.bincount(answers)  # no stance is likelier than another beforehand
+    weights = balance[answers[~held_out]]
+    fitted = fit_logistic(table[~held_out], answers[~held_out], STANCES, TERMS, row_weights=weights)
     guesses = fitted.probabilities(table[held_out]).argmax(axis=1)
     accuracy = float((guesses == answers[held_out]).mean())
     decided = answers[held_out] <= DISAGREE
@@ -100,12 +113,12 @@ def fit_stance(data: Path, scratch: Path) -> None:
         "data": "FEVER training pairs (CC BY-SA 3.0); almanac claims",
         "accuracy on held-out pairs": round(accuracy, 4),
     }
-    write_json(ASSETS / "stance-lexical" / "weights.json", {"card": card, "weights": fitted.to_json()})
+    write_json(ASSETS / "stance-lexical" / "weights.json", {"card": card, **fitted.to_json()})
 
 
 def fit_verdicts(data: Path, scratch: Path, stance: StanceModel, fever_claims: int) -> None:
     """Fit the verdicts of a stance model on development claims, half FEVER's and half the almanac's by weight."""
-    passages = read_fever_passages(data / "fever")
+    passages = read_fever_passages(data / "fever", titled=True)
     chosen = np.random.default_rng(1).permutation(len(passages.claims["dev"]))[:fever_claims]
     fever = [passages.claims["dev"][number] for number in chosen]
     almanac = almanac_claims(2_000, seed=2)
@@ -131,7 +144,7 @@ def fit_verdicts(data: Path, scratch: Path, stance: StanceModel, fever_claims: i
 
 
 def almanac_claims(count: int, seed: int) -> list[JudgedClaim]:
-    """Of the development half, two in three as they are drawn; the others' subjects are made up, so nothing is known."""
+    """Of the development half, two in three as drawn; the others' subjects are made up, so nothing is known."""
     drawn = draw_claims(development_half(almanac_facts()), count, seed=seed)
     return [_with_label(number, claim.text, claim.fact.subject, claim.true) for number, claim in enumerate(drawn)]
 
@@ -148,7 +161,7 @@ def verdict_table(index: Index, stance: StanceModel, claims: Sequence[JudgedClai
     """Features of every claim checked against an index; [claims, features]."""
     undecided = VerdictModel(Logistic(tuple(Verdict), VERDICT_FEATURES, np.zeros((3, len(VERDICT_FEATURES) + 1))), 1.0)
     checker = Checker([LocalIndex(index)], stance=stance, verdicts=undecided)
-    return np.array([verdict_features(checker.check(claim.claim).documents) for claim in claims])
+    return np.array([verdict_features(claim.claim, checker.check(claim.claim).documents) for claim in claims])
 
 
 def _plain(text: str) -> str:
@@ -164,7 +177,7 @@ def main() -> None:
     parser.add_argument("--scratch", type=Path, default=Path("scratch"))
     parser.add_argument("--only", choices=("stance", "verdicts"))
     parser.add_argument("--stance", default="lexical")
-    parser.add_argument("--claims", type=int, default=6_000)
+    parser.add_argument("--claims", type=int, default=4_000)
     given = parser.parse_args()
     if given.only != "verdicts":
         fit_stance(given.data, given.scratch)

@@ -8,7 +8,7 @@ import typer
 if TYPE_CHECKING:
     from offscript.factcheck.checking import Checker
 
-ALMANAC = "almanac"
+ALMANAC = Path("almanac")
 Indexes = Annotated[
     list[Path] | None,
     typer.Option("--index", help="Folder that `offscript index` wrote, or almanac; the almanac without any."),
@@ -32,8 +32,8 @@ def checker_on(indexes: list[Path] | None, stance: str | None, ratings: Path | N
     rated = read_ratings(ratings) if ratings else RatingTable()
     providers = [
         LocalIndex(almanac_index(), kind=Kind.high)
-        if str(folder) == ALMANAC and not folder.is_dir()
+        if folder == ALMANAC and not folder.is_dir()
         else LocalIndex(folder, ratings=rated)
-        for folder in indexes or [Path(ALMANAC)]
+        for folder in indexes or [ALMANAC]
     ]
     return Checker(providers, stance=stance_model(stance) if stance else default_stance())

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from offscript.cli._checkers import Indexes, Ratings, StanceName, checker_on
+from offscript.cli._checkers import ALMANAC, Indexes, Ratings, StanceName, checker_on
 from offscript.cli._options import Json, Limit, Quiet, Seed
 
 
@@ -37,7 +37,7 @@ def verdicts(
         judged = judge(checker, asked, progress=progress)
     recipe = {
         "claims": {"name": str(claims), "sha256": sha256_of(claims)},
-        "index": [str(folder) for folder in index or ["almanac"]],
+        "index": [str(folder) for folder in index or [ALMANAC]],
         "stance": checker.stance.name,
         "limit": limit,
     }

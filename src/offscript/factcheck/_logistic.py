@@ -26,20 +26,19 @@ class Logistic:
         return scores
 
     def to_json(self) -> dict[str, Any]:
-        """Weights by label and feature."""
-        names = (*self.features, "intercept")
+        """The names of the features, and under every label their weights in that order, the intercept last."""
         rows = zip(self.labels, self.weights.round(4).tolist(), strict=True)
-        return {label: dict(zip(names, row, strict=True)) for label, row in rows}
+        return {"features": list(self.features), "weights": dict(rows)}
 
     @classmethod
-    def from_json(
-        cls, written: dict[str, dict[str, float]], labels: Sequence[str], features: Sequence[str]
-    ) -> "Logistic":
-        """What `to_json` wrote; labels and features that it does not name are an error of the file (KeyError)."""
-        names = (*features, "intercept")
-        return cls(
-            tuple(labels), tuple(features), np.array([[written[label][name] for name in names] for label in labels])
-        )
+    def from_json(cls, written: dict[str, Any], labels: Sequence[str], features: Sequence[str]) -> "Logistic":
+        """What `to_json` wrote for these labels and features; else a ValueError or KeyError says what is wrong."""
+        if written["features"] != list(features):
+            raise ValueError("it was fitted to other features")
+        weights = np.array([written["weights"][label] for label in labels], dtype=np.float64)
+        if weights.shape != (len(labels), len(features) + 1):
+            raise ValueError(f"weights of shape {weights.shape}")
+        return cls(tuple(labels), tuple(features), weights)
 
 
 def fit_logistic(

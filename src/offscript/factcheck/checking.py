@@ -13,13 +13,15 @@ from offscript.factcheck.analysis.surfaces import whole_characters
 from offscript.factcheck.checked import Check, CheckedDocument, CheckedSentence, Verdict
 from offscript.factcheck.documents.document import Document
 from offscript.factcheck.evidence import telling_sentences
+from offscript.factcheck.language import language_scores
 from offscript.factcheck.queries import search
+from offscript.factcheck.retrieval.titles import rerank_by_title
 from offscript.factcheck.sources.local import LocalIndex
 from offscript.factcheck.sources.source import Found, Kind, Provider
 from offscript.factcheck.stance.lexical import LexicalStance
 from offscript.factcheck.stance.stance import Stance, StanceModel
 from offscript.factcheck.stance.tokens import STOP_WORDS
-from offscript.factcheck.verdict import VerdictModel, stance_by_kind, verdict_model
+from offscript.factcheck.verdict import VerdictModel, document_weights, stance_by_kind, verdict_model
 
 LONGEST_CLAIM = 2_000  # characters that are checked: a claim is a sentence, not a book
 LONGEST_QUERY = 64  # words
@@ -31,6 +33,13 @@ _WORD = re.compile(r"\w+")
 Language = Callable[[str], Mapping[str, float]]
 Rerank = Callable[[str, Sequence[Found]], list[Found]]
 Query = Callable[[str], Sequence[str]]
+
+
+def query_words(claim: str) -> list[str]:
+    """The words of a claim, each once, function words left out unless there are no others."""
+    words = list(dict.fromkeys(_WORD.findall(claim)))
+    telling = [word for word in words if word.lower() not in STOP_WORDS]
+    return (telling or words)[:LONGEST_QUERY]
 
 
 class Checker:
@@ -47,16 +56,16 @@ class Checker:
         *,
         stance: StanceModel | None = None,
         verdicts: VerdictModel | None = None,
-        query: Query | None = None,
-        rerank: Rerank | None = None,
-        language: Language | None = None,
+        query: Query = query_words,
+        rerank: Rerank = rerank_by_title,
+        language: Language = language_scores,
         documents: int = 10,
         judged: int = 64,
     ) -> None:
         self.providers = tuple(providers)
-        self.stance: StanceModel = stance or LexicalStance()
+        self.stance: StanceModel = stance or default_stance()
         self.verdicts = verdicts or verdict_model(self.stance.name)
-        self._query, self._rerank, self._language = query or query_words, rerank or _by_score, language or _no_scores
+        self._query, self._rerank, self._language = query, rerank, language
         self._documents, self._judged = documents, judged
 
     def check(self, claim: str) -> Check:
@@ -65,7 +74,7 @@ class Checker:
         text = whole_characters(claim).replace("\0", " ").strip()[:LONGEST_CLAIM]
         query = tuple(self._query(text))
         documents = self._read(text, self._found(text, query))
-        probabilities = self.verdicts.probabilities(documents)
+        probabilities = self.verdicts.probabilities(text, documents)
         verdict = self.verdicts.decide(probabilities)
         return Check(
             claim=text,
@@ -74,7 +83,7 @@ class Checker:
             confidence=probabilities[verdict],
             probabilities=probabilities,
             documents=documents,
-            evidence=telling_sentences(documents, leaning=_leaning(probabilities)),
+            evidence=telling_sentences(documents, document_weights(text, documents), leaning=_leaning(probabilities)),
             by_kind=stance_by_kind(documents),
             seconds=time.perf_counter() - begun,
         )
@@ -109,7 +118,7 @@ class Checker:
         shared = _shared_words(claim, [sentences[number][place] for number, place in places])
         order = np.argsort(-shared, kind="stable")[: self._judged]
         chosen = [places[each] for each in order if shared[each] > 0]
-        texts = [_in_context(documents[number].title, sentences[number][place]) for number, place in chosen]
+        texts = [in_context(documents[number].title, sentences[number][place]) for number, place in chosen]
         stances = [[UNRELATED] * len(own) for own in sentences]
         if texts:
             judged = self.stance.of_sentences(claim, texts)
@@ -118,16 +127,14 @@ class Checker:
         return stances
 
 
+def default_stance() -> StanceModel:
+    """The stance model that a checker uses unless it is given another."""
+    return LexicalStance()
+
+
 def default_checker(*, stance: StanceModel | None = None) -> Checker:
     """A checker on the almanac that comes with the package."""
     return Checker([LocalIndex(almanac_index(), kind=Kind.high)], stance=stance)
-
-
-def query_words(claim: str) -> list[str]:
-    """The words of a claim, each once, function words left out unless there are no others."""
-    words = list(dict.fromkeys(_WORD.findall(claim)))
-    telling = [word for word in words if word.lower() not in STOP_WORDS]
-    return (telling or words)[:LONGEST_QUERY]
 
 
 def _shared_words(claim: str, sentences: Sequence[str]) -> NDArray[np.int64]:
@@ -136,7 +143,7 @@ def _shared_words(claim: str, sentences: Sequence[str]) -> NDArray[np.int64]:
     return np.array([sum(word in lower for word in beginnings) for lower in map(str.lower, sentences)], dtype=np.int64)
 
 
-def _in_context(title: str, sentence: str) -> str:
+def in_context(title: str, sentence: str) -> str:
     """The sentence, after its document's title where it names nothing of that: `It is …` is said of something."""
     lower = sentence.lower()
     return sentence if not title or any(word in lower for word in _title_words(title)) else f"{title}: {sentence}"
@@ -160,11 +167,3 @@ def _checked_sentences(
 def _leaning(probabilities: Mapping[Verdict, float]) -> float:
     supported, refuted = probabilities[Verdict.supported], probabilities[Verdict.refuted]
     return (supported - refuted) / (supported + refuted)
-
-
-def _by_score(claim: str, found: Sequence[Found]) -> list[Found]:  # noqa: ARG001 (as every re-ranking is called)
-    return sorted(found, key=lambda each: -each.score)
-
-
-def _no_scores(text: str) -> Mapping[str, float]:  # noqa: ARG001 (as every language score is called)
-    return {}

@@ -14,9 +14,9 @@ from offscript.factcheck.checked import Verdict
 MAX_LINE_BYTES = 1 << 24
 LABELS = {
     **{verdict.value: verdict for verdict in Verdict},
-    **{name: Verdict.supported for name in ("SUPPORTS", "SUPPORT", "TRUE")},
-    **{name: Verdict.refuted for name in ("REFUTES", "CONTRADICT", "FALSE")},
-    **{name: Verdict.unknown for name in ("NOT_ENOUGH_INFO", "NEI", "")},
+    **dict.fromkeys(("SUPPORTS", "SUPPORT", "TRUE"), Verdict.supported),
+    **dict.fromkeys(("REFUTES", "CONTRADICT", "FALSE"), Verdict.refuted),
+    **dict.fromkeys(("NOT_ENOUGH_INFO", "NEI", ""), Verdict.unknown),
 }
 SCIFACT_COLUMNS = ("id", "claim", "evidence_doc_id", "evidence_label", "evidence_sentences")
 
@@ -61,14 +61,14 @@ def _from_records(lines: Lines) -> Iterator[JudgedClaim]:
 
 
 def _claim(record: dict[str, Any]) -> JudgedClaim:
-    evidence = record.get("evidence") or []
+    evidence = record.get("evidence", [])
     if not isinstance(record["claim"], str):
         raise TypeError("the claim is not text")
     if isinstance(evidence, dict):
         sets, labels = _scifact_sets(evidence)
         label = record.get("label") or (labels[0] if labels else "")
     else:
-        sets, label = tuple(filter(None, map(_evidence_set, evidence))), record["label"]
+        sets, label = tuple(filter(None, map(_evidence_set, evidence or []))), record["label"]
     return JudgedClaim(str(record["id"]), record["claim"], LABELS[str(label).upper()], sets)
 
 

@@ -6,38 +6,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from offscript.factcheck.checked import CheckedDocument, Evidence
+from offscript.factcheck.stance.stance import Stance
 
 TELLING = 5
 """FEVER looks at the first five sentences."""
 
+UNRELATED = 0.5
+DISCUSSED = 0.1
+
 
 def telling_sentences(
-    documents: Sequence[CheckedDocument], *, most: int = TELLING, leaning: float = 0.0
+    documents: Sequence[CheckedDocument],
+    weights: NDArray[np.float64],
+    *,
+    leaning: float = 0.0,
+    most: int = TELLING,
 ) -> tuple[Evidence, ...]:
-    """At most so many sentences, the most telling first; none that is more likely unrelated than telling.
+    """At most so many sentences, the most telling first; none that is more likely unrelated than not.
 
-    `leaning` from −1 (refuted) to 1 (supported) favours the sentences that speak for that verdict, so that what is
-    shown first is what the verdict rests on.
+    `weights` [documents] say how much each document's word counts. `leaning` from −1 (refuted) to 1 (supported) favours
+    the sentences that speak for that verdict, so that what is shown first is what the verdict rests on.
     """
     places = [
-        Evidence(number, sentence.number)
+        (number, sentence)
         for number, document in enumerate(documents)
         for sentence in document.sentences
+        if sentence.stance.unrelated <= UNRELATED
     ]
-    stances = np.array([sentence.stance.probabilities for document in documents for sentence in document.sentences])
-    if not places:
-        return ()
-    strengths = _strengths(stances, leaning)
+    strengths = np.array([weights[number] * _strength(sentence.stance, leaning) for number, sentence in places])
     order = np.argsort(-strengths, kind="stable")[:most]
-    return tuple(places[place] for place in order if strengths[place] > 0 and not _is_unrelated(stances[place]))
+    return tuple(Evidence(places[place][0], places[place][1].number) for place in order if strengths[place] > 0)
 
 
-def _strengths(stances: NDArray[np.float64], leaning: float) -> NDArray[np.float64]:
-    """Agreement and disagreement, each weighted by how far the verdict leans its way."""
-    agree, disagree = stances[:, 0], stances[:, 1]
-    strengths: NDArray[np.float64] = agree * (1 + leaning) + disagree * (1 - leaning) + 0.1 * stances[:, 2]
-    return strengths
-
-
-def _is_unrelated(stance: NDArray[np.float64]) -> bool:
-    return bool(stance[3] > 0.5)
+def _strength(stance: Stance, leaning: float) -> float:
+    """Agreement and disagreement, each by how far the verdict leans its way; discussion for want of both."""
+    return stance.agree * (1 + leaning) + stance.disagree * (1 - leaning) + DISCUSSED * stance.discuss

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from offscript.corpora._lines import Lines
 from offscript.errors import OffscriptError
+from offscript.factcheck.checked import Verdict
 from offscript.factcheck.claims import LABELS, JudgedClaim
 from offscript.factcheck.documents.document import Document
 from offscript.factcheck.documents.records import BRACKETS
@@ -45,9 +46,10 @@ def _claims(path: Path, evidence: dict[str, str]) -> list[JudgedClaim]:
     found = []
     for line in _lines(path):
         record = json.loads(line)
-        passage = evidence.get(record["claim"])
+        label = LABELS[record["label"]]
+        passage = None if label == Verdict.unknown else evidence.get(record["claim"])
         sets = (frozenset([(passage, None)]),) if passage is not None else ()
-        found.append(JudgedClaim(str(record["id"]), record["claim"], LABELS[record["label"]], sets))
+        found.append(JudgedClaim(str(record["id"]), record["claim"], label, sets))
     return found
 
 

@@ -15,6 +15,7 @@ from offscript.factcheck._logistic import FloatArray, Logistic, fit_logistic
 from offscript.factcheck.checked import CheckedDocument, Verdict
 from offscript.factcheck.sources.source import Kind
 from offscript.factcheck.stance.stance import STANCES, Stance
+from offscript.factcheck.stance.tokens import tokens_of
 
 VERDICTS = tuple(Verdict)
 FEATURES = (
@@ -24,7 +25,8 @@ FEATURES = (
     "second disagree",
     "best agree, squared",
     "best disagree, squared",
-    "agree − disagree of the most related",
+    "agree − disagree of the most telling",
+    "agree − disagree of the three most telling",
     "most related",
     "documents agree",
     "documents disagree",
@@ -50,9 +52,9 @@ class VerdictModel:
     weights: Logistic
     threshold: float
 
-    def probabilities(self, documents: Sequence[CheckedDocument]) -> dict[Verdict, float]:
+    def probabilities(self, claim: str, documents: Sequence[CheckedDocument]) -> dict[Verdict, float]:
         """Calibrated, in the order of `Verdict`."""
-        found = self.weights.probabilities(verdict_features(documents)[None])[0]
+        found = self.weights.probabilities(verdict_features(claim, documents)[None])[0]
         return dict(zip(VERDICTS, found.tolist(), strict=True))
 
     def decide(self, probabilities: Mapping[Verdict, float]) -> Verdict:
@@ -62,13 +64,13 @@ class VerdictModel:
 
     def to_json(self) -> dict[str, Any]:
         """Threshold and weights."""
-        return {"threshold": self.threshold, "weights": self.weights.to_json()}
+        return {"threshold": self.threshold, **self.weights.to_json()}
 
     @classmethod
     def from_json(cls, written: dict[str, Any]) -> "VerdictModel":
         """What `to_json` wrote."""
         try:
-            weights = Logistic.from_json(written["weights"], [verdict.value for verdict in VERDICTS], FEATURES)
+            weights = Logistic.from_json(written, [verdict.value for verdict in VERDICTS], FEATURES)
             return cls(weights, float(written["threshold"]))
         except (KeyError, TypeError, ValueError) as error:
             raise OffscriptError("not a verdict model", why=repr(error), next="fit it again") from error
@@ -78,7 +80,7 @@ class VerdictModel:
 def verdict_model(stance: str) -> VerdictModel:
     """The shipped model for a stance model's name; that of the lexical baseline for a name nobody fitted one for."""
     folder = resources.files("offscript.assets") / "verdicts"
-    file = folder / f"{stance}.json"
+    file = folder / f"{stance.replace('/', '-')}.json"
     chosen = file if file.is_file() else folder / "lexical.json"
     return VerdictModel.from_json(json.loads(chosen.read_text(encoding="utf-8")))
 
@@ -93,32 +95,42 @@ def fit_verdict_model(
     return VerdictModel(weights, _best_threshold(weights.probabilities(table), numbers))
 
 
-def verdict_features(documents: Sequence[CheckedDocument]) -> FloatArray:
+def verdict_features(claim: str, documents: Sequence[CheckedDocument]) -> FloatArray:
     """What the verdict goes by, in the order of `FEATURES`; [features], all from −1 to 1."""
     if not any(document.sentences for document in documents):
         return np.zeros(len(FEATURES))
-    trust = np.array([TRUST[document.kind] for document in documents for _ in document.sentences])
+    weights = document_weights(claim, documents)
     stances = np.array([sentence.stance.probabilities for document in documents for sentence in document.sentences])
-    agree, disagree = stances[:, 0] * trust, stances[:, 1] * trust  # each [sentences]
-    related = 1 - stances[:, 3]
-    first = int(related.argmax())
-    best_agree, second_agree = _two_best(agree)
-    best_disagree, second_disagree = _two_best(disagree)
-    whole = np.array([document.stance.probabilities for document in documents]).mean(axis=0)
+    told = np.repeat(weights, [len(document.sentences) for document in documents])[:, None] * stances[:, :2]
+    telling = told[np.argsort(-told.sum(axis=1), kind="stable")[:3]]  # [3, 2]
+    (agree, second_agree), (disagree, second_disagree) = (_two_best(column) for column in told.T)
+    whole = (weights[:, None] * [document.stance.probabilities[:2] for document in documents]).sum(axis=0)
     return np.array(
         [
-            best_agree,
-            best_disagree,
+            agree,
+            disagree,
             second_agree,
             second_disagree,
-            best_agree**2,
-            best_disagree**2,
-            agree[first] - disagree[first],
-            related[first],
-            whole[0],
-            whole[1],
+            agree**2,
+            disagree**2,
+            telling[0, 0] - telling[0, 1],
+            telling[:, 0].mean() - telling[:, 1].mean(),
+            1 - stances[:, 3].min(),
+            *(whole / max(weights.sum(), 1.0)),
         ]
     )
+
+
+def document_weights(claim: str, documents: Sequence[CheckedDocument]) -> FloatArray:
+    """How much each document's word counts: by its source and by how much of its title the claim names; [documents]."""
+    asked = tokens_of(claim).keys
+    return np.array([TRUST[document.kind] * _named(document.document.title, asked) for document in documents])
+
+
+def _named(title: str, asked: frozenset[str]) -> float:
+    """The share of the title's words, without what it has in brackets, that the claim holds; 1 of no title."""
+    words = tokens_of(title.partition(" (")[0]).keys
+    return len(words & asked) / len(words) if words else 1.0
 
 
 def stance_by_kind(documents: Sequence[CheckedDocument]) -> dict[Kind, Stance]:

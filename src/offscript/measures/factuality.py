@@ -32,7 +32,9 @@ COMPLETION = 12  # tokens at most that complete a prompt
 FEWEST_WORDS = 4
 NAMES = {Verdict.supported: "supported", Verdict.refuted: "refuted", Verdict.unknown: "not_enough_info"}
 _WORD = re.compile(r"[^\W\d_]+|\d+")
-_PERSONAL = frozenset("i me my mine we us our you your he him his she her they them their it its this that these".split())
+_PERSONAL = frozenset(
+    """i me my mine we us our you your he him his she her they them their it its this that these""".split()  # noqa: SIM905
+)
 _BLANKS = re.compile(r"\s+(?=[.,;:!?%')\]])")
 
 

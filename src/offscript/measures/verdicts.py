@@ -1,6 +1,6 @@
 """How right a fact checker is: accuracy, F1, FEVER score and calibration over judged claims.
 
-What a claim came to is kept once; every figure is a function of weights over claims, so all of them are resampled alike.
+What a claim came to is kept once; every figure is a function of weights over claims, so all are resampled alike.
 """
 
 import time
@@ -39,18 +39,19 @@ class Judged:
     @property
     def right(self) -> NDArray[np.bool_]:
         """Whether the verdict was right; [claims]."""
-        return self.gold == self.said
+        return np.equal(self.gold, self.said)
 
     @property
     def fever(self) -> NDArray[np.bool_]:
         """FEVER's stricter sense: what is supported or refuted must be proven, too; [claims]."""
-        unknown = VERDICTS.index(Verdict.unknown)
-        return self.right & (self.proven | (self.gold == unknown))
+        undecidable = np.equal(self.gold, VERDICTS.index(Verdict.unknown))
+        return np.logical_and(self.right, np.logical_or(self.proven, undecidable))
 
     @property
     def confusion(self) -> NDArray[np.int64]:
         """Claims by right verdict and by what was said [3, 3]."""
-        return _tables(self).sum(axis=0).astype(np.int64)
+        table: NDArray[np.int64] = _tables(self).sum(axis=0).astype(np.int64)
+        return table
 
 
 @dataclass(frozen=True)
@@ -113,10 +114,7 @@ def measure_verdicts(
     figures = {
         "accuracy": proportion_interval(int(found.right.sum()), n),
         "macro_f1": resampled(lambda weights: scores(weights).mean(axis=1)),
-        **{
-            f"f1.{VERDICTS[label].value}": resampled(lambda weights, place=place: scores(weights)[:, place])
-            for place, label in enumerate(known)
-        },
+        **{f"f1.{VERDICTS[label].value}": resampled(_column(scores, place)) for place, label in enumerate(known)},
         "fever_score": proportion_interval(int(found.fever.sum()), n),
         "calibration_error": resampled(lambda weights: np.abs(weights @ gaps).sum(axis=1)),
     }
@@ -152,6 +150,10 @@ def reliability(found: Judged) -> list[ReliabilityBin]:
         for inside in (bins == number for number in range(BINS))
         if inside.any()
     ]
+
+
+def _column(scores: Callable[[FloatArray], FloatArray], place: int) -> Callable[[FloatArray], FloatArray]:
+    return lambda weights: scores(weights)[:, place]
 
 
 def _tables(found: Judged) -> FloatArray:

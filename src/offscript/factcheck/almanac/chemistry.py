@@ -10,15 +10,15 @@ from offscript.factcheck.almanac.facts import Fact, Relation
 URL = "https://mendeleev.readthedocs.io/en/stable/data.html"
 ZERO_CELSIUS = 273.15
 SERIES = {
-    "Nonmetals": "nonmetal",
-    "Noble gases": "noble gas",
-    "Alkali metals": "alkali metal",
-    "Alkaline earth metals": "alkaline earth metal",
-    "Metalloids": "metalloid",
-    "Halogens": "halogen",
-    "Transition metals": "transition metal",
-    "Lanthanides": "lanthanide",
-    "Actinides": "actinide",
+    "Nonmetals": "a nonmetal",
+    "Noble gases": "a noble gas",
+    "Alkali metals": "an alkali metal",
+    "Alkaline earth metals": "an alkaline earth metal",
+    "Metalloids": "a metalloid",
+    "Halogens": "a halogen",
+    "Transition metals": "a transition metal",
+    "Lanthanides": "a lanthanide",
+    "Actinides": "an actinide",
 }
 _PEOPLE = re.compile(r"[A-Z][\w.'’-]*(?: (?:[A-Z][\w.'’-]*|de|von|da|del|la|y|&|and))*")
 
@@ -42,22 +42,22 @@ GROUP = Relation(
     "group",
     "element",
     "number",
-    "{subject} is in group {values} of the periodic table.",
-    ("{subject} is in group {value} of the periodic table.",),
+    "{subject} is a chemical element of group {values}.",
+    ("{subject} is a chemical element of group {value}.", "{subject} is in group {value}."),
 )
 PERIOD = Relation(
     "period",
     "element",
     "number",
-    "{subject} is in period {values} of the periodic table.",
-    ("{subject} is in period {value} of the periodic table.",),
+    "{subject} is a chemical element of period {values}.",
+    ("{subject} is a chemical element of period {value}.", "{subject} is in period {value}."),
 )
 SERIES_OF = Relation(
     "series",
     "element",
     "series",
-    "The chemical element {subject} is a {values}.",
-    ("{subject} is a {value}.", "The chemical element {subject} is a {value}."),
+    "The element {subject} is {values}.",
+    ("{subject} is {value}.", "The element {subject} is {value}."),
 )
 DISCOVERER = Relation(
     "discoverer",
@@ -71,7 +71,7 @@ DISCOVERY_YEAR = Relation(
     "element",
     "year",
     "{subject} was discovered in {values}.",
-    ("{subject} was discovered in {value}.", "The discovery of {subject} was in {value}."),
+    ("{subject} was discovered in {value}.",),
 )
 
 
@@ -113,7 +113,7 @@ def _phase_changes(rows: list[dict[str, Any]]) -> dict[int, dict[str, float]]:
 
 
 def _sublimes(row: dict[str, Any]) -> bool:
-    return row["is_sublimation_point"] == 1
+    return bool(row["is_sublimation_point"] == 1)
 
 
 def _whole(number: float) -> str | None:

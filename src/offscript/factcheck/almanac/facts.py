@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 _DEFINITE = re.compile(
-    r"(United |Isle |Republic |Democratic |Netherlands$|Philippines$|Bahamas$|Maldives$|Gambia$|Comoros$|Seychelles$|"
-    r"Vatican$|Palestinian |British |U\.S\. |Central African|Czech Republic|Dominican Republic|.* Islands$|"
-    r".* Territor(y|ies)$)"
+    r"(?!.* and the )(United |Isle |Republic |Democratic |Palestinian |British |U\.S\. |Central African|"
+    r"Netherlands$|Philippines$|Bahamas$|Maldives$|Gambia$|Comoros$|Seychelles$|Vatican$|"
+    r".* Republic$|.* Islands$|.* Territor(y|ies)$)"
 )
 
 

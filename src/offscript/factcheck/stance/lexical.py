@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from importlib import resources
 
 import numpy as np
-from numpy.typing import NDArray
 
 from offscript.factcheck._logistic import FloatArray, Logistic
 from offscript.factcheck.stance.stance import STANCES
@@ -28,14 +27,28 @@ FEATURES = (
     "other number",
     "other value of the subject",
     "other value, same words",
+    "one thing differs",
+    "one thing differs, another stands there",
+    "only values differ",
+    "only a few words differ",
     "negation differs",
     "claim negated",
     "antonym",
     "claim exclusive",
     "length",
+    "said besides",
+    "all names",
+    "all names and words",
+    "all names and numbers",
+    "name and words, other value",
 )
+_FIRST, _SECOND = np.triu_indices(len(FEATURES))
+TERMS = (*FEATURES, *(f"{FEATURES[one]} × {FEATURES[other]}" for one, other in zip(_FIRST, _SECOND, strict=True)))
+"""What the weights belong to: the features and the products of any two."""
+
 WEIGHTS = {"word": 1.0, "name": 2.0, "number": 2.0}
 LONG = 40  # content words of a long sentence
+FEW = 3
 
 
 class LexicalStance:
@@ -50,7 +63,7 @@ class LexicalStance:
         """Stance probabilities [sentences, 4]."""
         if not sentences:
             return np.zeros((0, len(STANCES)))
-        return self._weights.probabilities(sentence_features(claim, sentences))
+        return self._weights.probabilities(with_products(sentence_features(claim, sentences)))
 
     def of_documents(self, claim: str, documents: Sequence[Sequence[str]]) -> FloatArray:
         """Each document's sentences averaged, weighted by the square of how related they are; [documents, 4]."""
@@ -65,11 +78,16 @@ def sentence_features(claim: str, sentences: Sequence[str]) -> FloatArray:
     return np.array([_features(said, tokens_of(sentence)) for sentence in sentences]).reshape(-1, len(FEATURES))
 
 
+def with_products(table: FloatArray) -> FloatArray:
+    """The features [n, features] and the products of any two, in the order of `TERMS`; [n, terms]."""
+    return np.concatenate([table, table[:, _FIRST] * table[:, _SECOND]], axis=1)
+
+
 @functools.cache
 def shipped_weights() -> Logistic:
     """The weights that come with the package."""
     text = (resources.files("offscript.assets") / "stance-lexical" / "weights.json").read_text(encoding="utf-8")
-    return Logistic.from_json(json.loads(text)["weights"], STANCES, FEATURES)
+    return Logistic.from_json(json.loads(text), STANCES, TERMS)
 
 
 def _averaged(stances: FloatArray) -> FloatArray:
@@ -81,15 +99,19 @@ def _averaged(stances: FloatArray) -> FloatArray:
 
 
 def _features(claim: Tokens, sentence: Tokens) -> list[float]:
-    missing = [token for token in claim.content if not _is_said(token, sentence)]
-    absent = {kind: sum(token.kind == kind for token in missing) for kind in WEIGHTS}
-    asked = {kind: sum(token.kind == kind for token in claim.content) for kind in WEIGHTS}
+    said = [_is_said(token, sentence) for token in claim.content]
+    missing = [token for token, there in zip(claim.content, said, strict=True) if not there]
+    asked, absent = _by_kind(claim.content), _by_kind(missing)
     words, names, numbers = (_share(asked[kind] - absent[kind], asked[kind]) for kind in WEIGHTS)
     coverage = _share(_weight(claim.content) - _weight(missing), _weight(claim.content))
-    subject = float(bool(claim.content) and claim.content[0] not in missing)
+    subject = float(said[:1] == [True])
     other_name = float(absent["name"] > 0 and _has_other_name(claim, sentence))
     other_number = float(absent["number"] > 0 and _has_other_number(missing, claim, sentence))
     other = max(other_name, other_number)
+    one_run = float(_is_one_run(said))
+    besides = [token for token in sentence.content if not _is_said(token, claim)]
+    values_differ = _only_values_differ(missing, besides) and any(said)
+    words_differ = bool(missing) and 0 < len(besides) <= FEW and any(said) and not values_differ
     return [
         coverage,
         float(bool(claim.content) and not missing),
@@ -101,13 +123,38 @@ def _features(claim: Tokens, sentence: Tokens) -> list[float]:
         other_name,
         other_number,
         other * subject,
-        other * words * (names if asked["name"] > absent["name"] or not asked["name"] else 0.0),
+        other * words * float(any(said)),
+        one_run,
+        one_run * other * float(len(missing) == absent["name"] + absent["number"]),
+        float(values_differ),
+        float(words_differ),
         float(claim.negated != sentence.negated) * coverage,
-        float(claim.negated),
-        float(any(antonyms().get(token.key, frozenset()) & sentence.keys for token in missing)),
-        float(claim.exclusive),
+        float(claim.negated) * coverage,
+        float(any(antonyms().get(token.key, frozenset()) & sentence.keys for token in missing)) * coverage,
+        float(claim.exclusive) * coverage,
         min(len(sentence.content), LONG) / LONG,
+        len(besides) / max(len(sentence.content), 1),
+        float(names == 1),
+        float(names == 1 and words == 1),
+        float(names == 1 and numbers == 1),
+        float(asked["name"] > absent["name"] and words == 1 and bool(missing) and bool(besides)),
     ]
+
+
+def _by_kind(tokens: Sequence[Token]) -> dict[str, int]:
+    return {kind: sum(token.kind == kind for token in tokens) for kind in WEIGHTS}
+
+
+def _only_values_differ(missing: Sequence[Token], besides: Sequence[Token]) -> bool:
+    """Whether each says names or numbers that the other does not, and nothing else stands between them."""
+    both = (*missing, *besides)
+    return bool(missing) and bool(besides) and all(token.kind != "word" for token in both)
+
+
+def _is_one_run(said: Sequence[bool]) -> bool:
+    """Whether the claim's missing words stand together and at least two others are there: one thing is told anew."""
+    absent = [place for place, there in enumerate(said) if not there]
+    return bool(absent) and len(said) - len(absent) >= 2 and absent[-1] - absent[0] + 1 == len(absent)
 
 
 def _is_said(token: Token, sentence: Tokens) -> bool:

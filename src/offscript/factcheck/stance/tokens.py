@@ -1,6 +1,7 @@
 """The words, names and numbers of a sentence, so that two sentences can be laid side by side."""
 
 import functools
+import itertools
 import re
 import unicodedata
 from dataclasses import dataclass
@@ -14,22 +15,27 @@ YEARS = range(1000, 2101)
 
 Kind = Literal["word", "name", "number"]
 
-STOP_WORDS = frozenset(
-    "a an and are as at be been being both but by did do does during for from had has have he her hers him his i in into "
-    "is it its itself me my of on or our she so some such than that the their them then there these they this those to "
-    "too was we were what when where which while who whom whose will with would you your also about s th".split()
+def _words(listed: str) -> frozenset[str]:
+    return frozenset(listed.split())
+
+
+# What verbs such as `lies in` or `shares a border with` add is said by the rest of their sentence.
+STOP_WORDS = _words(
+    """a an and are as at be been being both but by did do does during for from had has have he her hers him his i in
+    into is it its itself me my of on or our she so some such than that the their them then there these they this those
+    to too was we were what when where which while who whom whose will with would you your also about s th lie lies
+    located situated share shares"""
 )
-NEGATIONS = frozenset(
-    "not no never none nobody nothing neither nor cannot without n't fails failed unable incapable refuse refused deny "
-    "denied incorrect false untrue wrong".split()
+NEGATIONS = _words(
+    """not no never none nobody nothing neither nor cannot without fails failed unable incapable refuse refused deny
+    denied incorrect false untrue wrong"""
 )
-EXCLUSIVES = frozenset("only just solely exclusively entirely merely always every all".split())
+EXCLUSIVES = _words("only just solely exclusively entirely merely always every all")
 _SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 _NUMBER_WORDS = {
-    word: value
-    for value, word in enumerate("zero one two three four five six seven eight nine ten eleven twelve".split())
-    if word != "one"
-}
+    "zero": 0, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6,
+    "seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12,
+}  # fmt: skip
 _TOKEN = re.compile(r"\d[\d,]*(?:\.\d+)?|[^\W\d_]+(?:['’][^\W\d_]+)?")
 _NOT = re.compile(r"n['’]t$")
 
@@ -64,7 +70,7 @@ class Tokens:
     @functools.cached_property
     def pairs(self) -> frozenset[tuple[str, str]]:
         """Neighbours among the content words."""
-        return frozenset(zip((token.key for token in self.content), (token.key for token in self.content[1:])))
+        return frozenset((one.key, other.key) for one, other in itertools.pairwise(self.content))
 
     @functools.cached_property
     def numbers(self) -> tuple[Token, ...]:
