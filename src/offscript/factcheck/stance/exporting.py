@@ -1,6 +1,7 @@
 """From a trained network to the graph that ships: an int8 encoder, and heads taught on what that encoder says."""
 
 import tempfile
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -135,13 +136,15 @@ def _export_heads(network: PairNetwork, path: Path) -> Path:
 def _export(module: nn.Module, shown: Sequence[Any], path: Path, inputs: Sequence[str], outputs: Sequence[str]) -> None:
     axes = {name: {0: "rows", 1: "time"} for name in inputs}
     axes |= {name: {0: "rows", 1: "time"} if name == "encoded" else {0: "rows"} for name in outputs}
-    torch.onnx.export(
-        module.eval(),
-        tuple(shown),
-        str(path),
-        input_names=list(inputs),
-        output_names=list(outputs),
-        dynamic_axes=axes,
-        opset_version=_OPSET,
-        dynamo=False,
-    )
+    with warnings.catch_warnings():  # the newer exporter would ask for one more package
+        warnings.simplefilter("ignore")
+        torch.onnx.export(
+            module.eval(),
+            tuple(shown),
+            str(path),
+            input_names=list(inputs),
+            output_names=list(outputs),
+            dynamic_axes=axes,
+            opset_version=_OPSET,
+            dynamo=False,
+        )

@@ -158,7 +158,7 @@ def _of_json_lines(path: Path) -> PairSet:
 
 def _pair(record: dict[str, object]) -> Pair:
     claim = record["claim"]
-    text = next(record[key] for key in ("text", "sentences", "evidence_sentence", "evidence") if key in record)
+    text = next((record[key] for key in ("text", "sentences", "evidence_sentence", "evidence") if key in record), None)
     label = _WORDS_FOR[str(record["label"]).lower()]
     if not isinstance(claim, str) or not isinstance(text, str | list):
         raise TypeError("claim and text must be text")

@@ -1,0 +1,118 @@
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from offscript.errors import OffscriptError
+from offscript.factcheck.stance.mtranssan import train_mtranssan
+from offscript.factcheck.stance.recipe import StanceRecipe, stance_recipe
+from offscript.factcheck.stance.registry import stance_model
+from offscript.factcheck.stance.stance import STANCES
+from offscript.factcheck.stance.training import train_stance
+
+CLAIM = "the president died"
+DOCUMENTS = [["report says the president died not true hoax"], ["police report in paris"], []]
+
+
+class KilledError(Exception):
+    """What a run that is killed raises in these tests."""
+
+
+class Killer:
+    """Ends a run after so many steps."""
+
+    def __init__(self, after: int) -> None:
+        self.left = after
+
+    def begin(self, step: int, total: int) -> None: ...
+
+    def step(self, step: int, loss: float, tokens_per_second: float) -> None:
+        self.left -= 1
+        if not self.left:
+            raise KilledError
+
+    def end(self) -> None: ...
+
+
+@pytest.fixture
+def recipe(encoder_folder: Path, small_data: Path) -> StanceRecipe:
+    return _recipe(encoder_folder, small_data)
+
+
+def _recipe(encoder: Path, data: Path, **changes: Any) -> StanceRecipe:
+    content: dict[str, Any] = {
+        "data": str(data),
+        "encoder": {"name": str(encoder), "length": 16, "characters": 80},
+        "pretraining": {"tasks": {"fever": 0, "sst": 0}},
+        "beside": {"tasks": {"fever": 6}},
+        "epochs": 2,
+        "batch_size": 4,
+    }
+    return stance_recipe({**content, **changes})
+
+
+@pytest.mark.parametrize("after", [3, 14])  # in pre-training, and in fine-tuning
+def test_a_killed_run_goes_on_to_the_same_weights(recipe: StanceRecipe, tmp_path: Path, after: int) -> None:
+    whole = train_mtranssan(recipe, tmp_path / "whole")
+    with pytest.raises(KilledError):
+        train_mtranssan(recipe, tmp_path / "killed", watcher=Killer(after), checkpoint_seconds=0.0)
+    resumed = train_mtranssan(recipe, tmp_path / "killed")
+    expected, found = load_file(whole / "weights.safetensors"), load_file(resumed / "weights.safetensors")
+    assert expected.keys() == found.keys()
+    for name, array in expected.items():
+        np.testing.assert_array_equal(found[name], array)
+
+
+def test_the_same_seed_gives_the_same_scores_and_another_does_not(
+    recipe: StanceRecipe, encoder_folder: Path, small_data: Path, tmp_path: Path
+) -> None:
+    other = _recipe(encoder_folder, small_data, seed=2)
+    models = [train_stance(each, tmp_path / str(n)).folder for n, each in enumerate((recipe, recipe, other))]
+    first, again, different = (stance_model(str(folder)).of_documents(CLAIM, DOCUMENTS) for folder in models)
+    np.testing.assert_array_equal(first, again)
+    assert np.abs(first - different).max() > 1e-6
+    np.testing.assert_allclose(first.sum(axis=1), 1, atol=1e-6)
+
+
+def test_the_served_graph_says_what_the_network_says(encoder_folder: Path, small_data: Path, tmp_path: Path) -> None:
+    recipe = _recipe(encoder_folder, small_data, fine_tuning="heads", served=True)
+    trained = train_stance(recipe, tmp_path / "run")
+    served, network = stance_model(str(trained.folder)), stance_model(str(tmp_path / "run" / "model"))
+    sentences = ["the president died in paris", "police deny", ""]
+    close = np.abs(served.of_sentences(CLAIM, sentences) - network.of_sentences(CLAIM, sentences)).max()
+    assert close < 0.1  # int8 against full precision
+    assert served.of_documents(CLAIM, DOCUMENTS).shape == (3, len(STANCES))
+    assert served.of_sentences(CLAIM, []).shape == (0, len(STANCES))
+
+
+@pytest.mark.parametrize("kind", ["features", "boosting", "hierarchy"])
+def test_baselines_learn_what_they_are_shown(small_data: Path, tmp_path: Path, kind: str) -> None:
+    recipe = stance_recipe(
+        {"data": str(small_data), "kind": kind, "epochs": 60, "head_learning_rate": 0.01, "adaptation": 0.1}
+    )
+    model = stance_model(str(train_stance(recipe, tmp_path / kind).folder))
+    answers = model.of_documents(CLAIM, DOCUMENTS)
+    np.testing.assert_allclose(answers.sum(axis=1), 1, atol=1e-6)
+    assert model.of_documents(CLAIM, []).shape == (0, len(STANCES))
+    assert model.of_sentences(CLAIM, ["the president died"]).shape == (1, len(STANCES))
+    if kind == "features":
+        assert STANCES[int(answers[0].argmax())] == "disagree"
+        assert STANCES[int(answers[1].argmax())] == "unrelated"
+
+
+def test_another_recipes_run_is_refused(
+    recipe: StanceRecipe, encoder_folder: Path, small_data: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(KilledError):
+        train_mtranssan(recipe, tmp_path, watcher=Killer(2), checkpoint_seconds=0.0)
+    with pytest.raises(OffscriptError, match="another recipe"):
+        train_mtranssan(_recipe(encoder_folder, small_data, seed=5), tmp_path)
+
+
+def test_a_wrong_key_is_named(small_data: Path) -> None:
+    with pytest.raises(OffscriptError, match="unknown key 'epoch'; did you mean 'epochs'"):
+        stance_recipe({"data": str(small_data), "epoch": 3})
+    with pytest.raises(OffscriptError, match="no data folder"):
+        stance_recipe({"data": "/nowhere"})
