@@ -12,8 +12,8 @@ import numpy as np
 from offscript._specification import Specification, nearest, parse_specification
 from offscript.corpora._lines import Lines
 from offscript.errors import OffscriptError
+from offscript.factcheck.documents.document import Document
 from offscript.factcheck.documents.scifact import read_scifact_csv
-from offscript.factcheck.documents.sentences import sentence_starts
 from offscript.factcheck.stance.stance import STANCES
 
 EVIDENCE = ("supported", "refuted", "not enough")
@@ -67,8 +67,7 @@ def read_pairs(text: str) -> PairSet:
 
 def split_document(text: str) -> tuple[str, ...]:
     """The sentences of a text."""
-    starts = sentence_starts(text)
-    return tuple(text[start:end].strip() for start, end in zip(starts, (*starts[1:], len(text)), strict=True))
+    return tuple(Document("", text=text).sentences())
 
 
 def sampled(pairs: Sequence[Pair], limit: int | None, seed: int) -> list[Pair]:
