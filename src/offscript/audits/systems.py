@@ -36,5 +36,16 @@ def _verdicts(
     return fever_verdicts(fever, part=part, claims=claims, labels=labels, stance=stance, seed=seed)
 
 
-SYSTEMS: dict[str, Callable[..., list[Measurement]]] = {"retrieval": _retrieval, "verdicts": _verdicts}
+def _stance(**settings: Any) -> list[Measurement]:
+    """A stance model on claims with documents or sentences."""
+    from offscript.audits.stance import stance_scores
+
+    return stance_scores(**settings)
+
+
+SYSTEMS: dict[str, Callable[..., list[Measurement]]] = {
+    "retrieval": _retrieval,
+    "stance": _stance,
+    "verdicts": _verdicts,
+}
 """By question; each is called as `measure(seed=…, **settings)`."""
