@@ -19,12 +19,13 @@ def stance_scores(
 
     Trained models are kept in the cache under their recipe's hash; a run that was killed goes on.
     """
+    taught = model is None
     if model is None:
         checked = stance_recipe({**recipe, "seed": seed})
         model = str(train_stance(checked, cache_folder() / "stance" / checked.digest).folder)
     read = read_pairs(test)
     chosen = replace(read, pairs=tuple(sampled(read.pairs, pairs, seed)))
-    described = {"model": model} if not recipe else {"training": recipe}
+    described = {"training": recipe} if taught else {"model": model}
     return measure_stance(
         judge(stance_model(model), chosen), recipe={**described, "data": read.name, "pairs": pairs}, seed=seed
     )
