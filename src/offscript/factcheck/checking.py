@@ -25,7 +25,7 @@ from offscript.factcheck.verdict import VerdictModel, document_weights, stance_b
 
 LONGEST_CLAIM = 2_000  # characters that are checked: a claim is a sentence, not a book
 LONGEST_QUERY = 64  # words
-FETCHED = 30  # documents a provider is asked for, before re-ranking
+FETCHED = 100  # documents a provider is asked for, before re-ranking
 PREFIX = 6  # letters by which words are looked for when sentences are chosen
 UNRELATED = Stance(0.0, 0.0, 0.0, 1.0)
 _WORD = re.compile(r"\w+")

@@ -49,6 +49,7 @@ TERMS = (*FEATURES, *(f"{FEATURES[one]} × {FEATURES[other]}" for one, other in 
 WEIGHTS = {"word": 1.0, "name": 2.0, "number": 2.0}
 LONG = 40  # content words of a long sentence
 FEW = 3
+UNRELATED = (0.0, 0.0, 0.0, 1.0)
 
 
 class LexicalStance:
@@ -63,7 +64,11 @@ class LexicalStance:
         """Stance probabilities [sentences, 4]."""
         if not sentences:
             return np.zeros((0, len(STANCES)))
-        return self._weights.probabilities(with_products(sentence_features(claim, sentences)))
+        table = sentence_features(claim, sentences)
+        stances = self._weights.probabilities(with_products(table))
+        said = tokens_of(claim).content
+        stances[(table[:, 0] == 0) | (not said)] = UNRELATED  # they share no word
+        return stances
 
     def of_documents(self, claim: str, documents: Sequence[Sequence[str]]) -> FloatArray:
         """Each document's sentences averaged, weighted by the square of how related they are; [documents, 4]."""
@@ -92,7 +97,7 @@ def shipped_weights() -> Logistic:
 
 def _averaged(stances: FloatArray) -> FloatArray:
     if not len(stances):
-        return np.array([0.0, 0.0, 0.0, 1.0])
+        return np.array(UNRELATED)
     related = (1 - stances[:, -1]) ** 2 + 1e-9
     mean: FloatArray = related @ stances / related.sum()
     return mean
