@@ -77,7 +77,8 @@ def teach_heads(
     """Teach the heads on the encodings of a (quantised) encoder's graph, which are computed once."""
     judge = OnnxJudge(encoder, packed)
     batches = [batch for task in tasks for batch in _encoded_batches(judge, packed, task)]
-    parameters = [each for task in tasks for each in network.heads[task.head].parameters()]
+    heads = dict.fromkeys(task.head for task in tasks)
+    parameters = [each for head in heads for each in network.heads[head].parameters()]
     optimiser = torch.optim.AdamW(parameters, lr=learning_rate, weight_decay=0.01)
     generator = np.random.default_rng(seed)
     steps = [place for _ in range(epochs) for place in generator.permutation(len(batches)).tolist()]
