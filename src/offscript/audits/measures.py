@@ -13,7 +13,8 @@ from offscript.corpora.splits import HALVES
 from offscript.errors import OffscriptError
 from offscript.measures.approximation import measure_approximation
 from offscript.measures.diversity import measure_diversity
-from offscript.measures.exposure import measure_exposure
+from offscript.measures.exposure import deviations_of_rows, measure_exposure
+from offscript.measures.intervals import mean_interval
 from offscript.measures.likelihood import Texts, encode_texts, measure_likelihood
 from offscript.measures.measurement import Measurement
 from offscript.measures.quality import measure_quality
@@ -144,8 +145,28 @@ def _required(oracle: LanguageModel | None) -> LanguageModel:
     return oracle
 
 
+def _deviations(
+    model: LanguageModel, oracle: LanguageModel | None, *, seed: int, rows: Sequence[int], **settings: Any
+) -> list[Measurement]:
+    """What EB-C is made of, for the rows from the first to before the last: a share of a larger measurement's work.
+
+    `per_item` holds the deviations, [rows, length-1].
+    """
+    found = deviations_of_rows(model, _required(oracle), range(*rows), seed=seed, **settings)
+    recipe = {"model": model.weight_hash, "rows": list(rows), "seed": seed, **settings}
+    shared: dict[str, Any] = {"question": "deviations", "seed": seed, "n": rows[1] - rows[0], "seconds": 0.0}
+    return [
+        Measurement.of(
+            mean_interval(values.mean(axis=1)), name=f"{kind}/{distance}", recipe=recipe, per_item=values, **shared
+        )
+        for kind, by_distance in found.items()
+        for distance, values in by_distance.items()
+    ]
+
+
 MEASURES: dict[str, Callable[..., list[Measurement]]] = {
     "approximation": _approximation,
+    "deviations": _deviations,
     "diversity": _diversity,
     "exposure": _exposure,
     "likelihood": _likelihood,

@@ -3,7 +3,7 @@
 import hashlib
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -18,7 +18,7 @@ from offscript.corpora.vocabularies import Vocabulary
 from offscript.errors import OffscriptError
 from offscript.measures._figures import Figure, as_measurements, recipe_of
 from offscript.measures._scores import Progress, require_comparable, scores_along
-from offscript.measures.conditional import Deviations, conditional_figures, deviation_figure
+from offscript.measures.conditional import Deviations, Values, conditional_figures, deviation_figure
 from offscript.measures.distances import DISTANCES
 from offscript.measures.distances import distances as distances_between
 from offscript.measures.enumeration import Level, expected, levels
@@ -37,6 +37,7 @@ from offscript.sampling.randomness import Seed
 
 QUESTION = "exposure"
 PAPER_DISTANCES = ("tv", "js", "gd")
+MODEL, DATA = "model", "data"
 WRONG_HISTORIES = ("corrupted", "random", "shuffled")
 
 _COMMON: dict[str, Any] = {"question": QUESTION, "higher_is_better": False}
@@ -57,6 +58,7 @@ def measure_exposure(
     marginal: bool = True,
     level: float = 0.95,
     resamples: int = RESAMPLES,
+    deviations: Mapping[str, Values] | None = None,
     batch_size: int = 256,
     progress: Progress | None = None,
 ) -> list[Measurement]:
@@ -66,32 +68,35 @@ def measure_exposure(
     needed. With an oracle P_D|D averages its predictions, else it counts. `histories` names wrong ones whose CGD is
     measured too: `corrupted,rate=0.1` (the model's own, Figure 3), `shuffled` (the data's), `random`.
     `coupled` draws model and data histories with the same random numbers and compares them in pairs, which narrows the
-    intervals at short lengths; it needs both to be drawn. `marginal` may be left out to save memory.
+    intervals at short lengths; it needs both to be drawn. `marginal` may be left out to save memory; then `deviations`
+    may hold what `deviations_of_rows` found for all rows, if that was done elsewhere.
     """
     _require_measurable(model, oracle, samples, length, distances, data)
     wrong = [_parse_history(text, oracle) for text in histories]
     coupled = coupled and data is None
     began = time.monotonic()
-    drawing: dict[str, Any] = {"batch_size": batch_size, "progress": progress}
-    own = model_histories(model, samples, length, seed=seed, **drawing)
-    if data is None:
-        assert oracle is not None
-        data_seed = seed if coupled else (seed, _INDEPENDENT)
-        given = model_histories(oracle, samples, length, seed=data_seed, **drawing)
-    else:
-        given = data_histories(data, samples, length, seed=(seed, _INDEPENDENT))
-    passing = _Pass(model, oracle, tuple(distances), marginal, batch_size, progress)
-    on_model, on_data = passing.over(own), passing.over(given)
     figuring: dict[str, Any] = {"seed": (seed, _RESAMPLED), "level": level, "resamples": resamples}
-    figures: dict[str, Figure] = {}
-    if marginal:
-        figures |= marginal_figures(_marginals(on_model, on_data, given, coupled), distances, **figuring)
-    if oracle is not None:
-        figures |= conditional_figures(on_model.deviations, on_data.deviations, paired=coupled, **figuring)
-    for place, named in enumerate(wrong):
-        changed = _wrong_histories(named, own, given, model.vocabulary.size, (seed, _CHANGED, place))
-        for name, values in replace(passing, marginal=False).over(changed).deviations.items():
-            figures[f"cgd_{_label(named)}.{name}"] = deviation_figure(name, values, level=level)
+    reading: dict[str, Any] = {"batch_size": batch_size, "progress": progress}
+    drawn = _Drawing(model, oracle, length, seed, coupled)
+    if data is None and not marginal:
+        found = deviations or drawn.deviations(range(samples), distances, wrong, **reading)
+        figures = _conditional(found, coupled, **figuring)
+    else:
+        own = drawn.own(range(samples), **reading)
+        given = drawn.given(range(samples), **reading) if data is None else drawn.taken(data, samples)
+        passing = _Pass(model, oracle, tuple(distances), marginal, **reading)
+        on_model, on_data = passing.over(own), passing.over(given)
+        figures = {}
+        if marginal:
+            figures |= marginal_figures(_marginals(on_model, on_data, given, coupled), distances, **figuring)
+        if oracle is not None:
+            aside = replace(passing, marginal=False)
+            found = {MODEL: on_model.deviations, DATA: on_data.deviations}
+            found |= {
+                _label(named): aside.over(drawn.changed(number, named, own, given)).deviations
+                for number, named in enumerate(wrong)
+            }
+            figures |= _conditional(found, coupled, **figuring)
     settings = {
         "samples": samples,
         "length": length,
@@ -105,6 +110,28 @@ def measure_exposure(
     }
     shared = {"n": samples, "seed": seed, "seconds": time.monotonic() - began}
     return as_measurements(figures, recipe=recipe_of(QUESTION, model, oracle, settings), **_COMMON, **shared)
+
+
+def deviations_of_rows(
+    model: LanguageModel,
+    oracle: LanguageModel,
+    rows: range,
+    *,
+    length: int,
+    seed: int,
+    distances: Sequence[str] = PAPER_DISTANCES,
+    histories: Sequence[str] = (),
+    coupled: bool = True,
+    batch_size: int = 256,
+    progress: Progress | None = None,
+) -> dict[str, Values]:
+    """What `measure_exposure` makes EB-C of, for some of its rows: by kind of history, by distance, [rows, length-1].
+
+    Parts found apart, joined in the order of their rows, are what the whole would have been.
+    """
+    wrong = [_parse_history(text, oracle) for text in histories]
+    drawing = _Drawing(model, oracle, length, seed, coupled)
+    return drawing.deviations(rows, distances, wrong, batch_size=batch_size, progress=progress)
 
 
 def measure_exposure_exactly(
@@ -153,6 +180,49 @@ def plan_samples(measurements: Sequence[Measurement], width: float) -> dict[str,
         for entry in measurements
         if math.isfinite(entry.standard_error) and entry.interval.method != "exact"
     }
+
+
+@dataclass(frozen=True)
+class _Drawing:
+    """Histories of every kind, each row by its number."""
+
+    model: LanguageModel
+    oracle: LanguageModel | None
+    length: int
+    seed: int
+    coupled: bool
+
+    def own(self, rows: range, **drawing: Any) -> Tensor:
+        return model_histories(self.model, len(rows), self.length, seed=self.seed, first_row=rows.start, **drawing)
+
+    def given(self, rows: range, **drawing: Any) -> Tensor:
+        """Drawn from the oracle, with the random numbers of the model's own where they are coupled."""
+        assert self.oracle is not None
+        seed = self.seed if self.coupled else (self.seed, _INDEPENDENT)
+        return model_histories(self.oracle, len(rows), self.length, seed=seed, first_row=rows.start, **drawing)
+
+    def taken(self, data: Tensor, samples: int) -> Tensor:
+        return data_histories(data, samples, self.length, seed=(self.seed, _INDEPENDENT))
+
+    def changed(self, number: int, named: Specification, own: Tensor, given: Tensor, first_row: int = 0) -> Tensor:
+        """The histories of one kind that are wrong on purpose."""
+        size, seed = self.model.vocabulary.size, (self.seed, _CHANGED, number)
+        if named.name == "corrupted":
+            return corrupted_histories(own, float(named.settings["rate"]), size, seed=seed, first_row=first_row)
+        if named.name == "random":
+            return random_histories(size, *own.shape, seed=seed, first_row=first_row)
+        return shuffled_histories(given, seed=seed, first_row=first_row)
+
+    def deviations(
+        self, rows: range, distances: Sequence[str], wrong: Sequence[Specification], **reading: Any
+    ) -> dict[str, Values]:
+        """Of the rows, by kind of history."""
+        own, given = self.own(rows, **reading), self.given(rows, **reading)
+        kinds = {MODEL: own, DATA: given}
+        for number, named in enumerate(wrong):
+            kinds[_label(named)] = self.changed(number, named, own, given, rows.start)
+        passing = _Pass(self.model, self.oracle, tuple(distances), False, **reading)
+        return {kind: passing.over(sequences).deviations for kind, sequences in kinds.items()}
 
 
 @dataclass(frozen=True)
@@ -216,12 +286,16 @@ def _exact_deviations(level: Level, names: Sequence[str]) -> dict[str, float]:
     return found
 
 
-def _wrong_histories(named: Specification, own: Tensor, given: Tensor, size: int, seed: Seed) -> Tensor:
-    if named.name == "corrupted":
-        return corrupted_histories(own, float(named.settings["rate"]), size, seed=seed)
-    if named.name == "random":
-        return random_histories(size, *own.shape, seed=seed)
-    return shuffled_histories(given, seed=seed)
+def _conditional(
+    deviations: Mapping[str, Values], coupled: bool, *, seed: Seed, level: float, resamples: int
+) -> dict[str, Figure]:
+    """EB-C of the model's and the data's histories, and CGD of the wrong ones."""
+    settings: dict[str, Any] = {"seed": seed, "level": level, "resamples": resamples}
+    figures = conditional_figures(deviations[MODEL], deviations[DATA], paired=coupled, **settings)
+    for kind, values in deviations.items():
+        if kind not in (MODEL, DATA):
+            figures |= {f"cgd_{kind}.{name}": deviation_figure(name, own, level=level) for name, own in values.items()}
+    return figures
 
 
 def _parse_history(text: str, oracle: LanguageModel | None) -> Specification:

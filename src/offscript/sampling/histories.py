@@ -13,11 +13,21 @@ _WHERE, _WHAT, _CHOICE, _ORDER, _TOKENS, _EXCHANGE = 1, 2, 4, 5, 6, 7
 
 
 def model_histories(
-    model: LanguageModel, rows: int, length: int, *, seed: Seed, batch_size: int = 512, progress: Progress | None = None
+    model: LanguageModel,
+    rows: int,
+    length: int,
+    *,
+    seed: Seed,
+    first_row: int = 0,
+    batch_size: int = 512,
+    progress: Progress | None = None,
 ) -> Tensor:
-    """Ancestral samples of exactly `length` tokens; end tokens are ordinary tokens here."""
-    drawn = generate(model, rows, length, seed=seed, stop_at_end=False, batch_size=batch_size, progress=progress)
-    return drawn.tokens
+    """Ancestral samples of exactly `length` tokens; end tokens are ordinary tokens here.
+
+    Here and below, row i depends on the seed and on `first_row + i` alone: parts drawn apart make up the whole.
+    """
+    going_on = {"first_row": first_row, "batch_size": batch_size, "progress": progress}
+    return generate(model, rows, length, seed=seed, stop_at_end=False, **going_on).tokens
 
 
 def data_histories(tokens: Tensor, rows: int, length: int, *, seed: Seed) -> Tensor:
@@ -32,25 +42,25 @@ def data_histories(tokens: Tensor, rows: int, length: int, *, seed: Seed) -> Ten
     return tokens[keys.argsort()[:rows], :length].clone()
 
 
-def shuffled_histories(histories: Tensor, *, seed: Seed) -> Tensor:
+def shuffled_histories(histories: Tensor, *, seed: Seed, first_row: int = 0) -> Tensor:
     """The same tokens in random order, each row shuffled by itself."""
     rows, length = histories.shape
-    keys = Draws(seed).uniform(0, 0, rows, length, stream=_ORDER)
+    keys = Draws(seed).uniform(0, first_row, rows, length, stream=_ORDER)
     return histories.gather(1, keys.argsort(dim=1).to(histories.device))
 
 
-def random_histories(size: int, rows: int, length: int, *, seed: Seed) -> Tensor:
+def random_histories(size: int, rows: int, length: int, *, seed: Seed, first_row: int = 0) -> Tensor:
     """Tokens drawn uniformly from a vocabulary of `size`."""
-    return (Draws(seed).uniform(0, 0, rows, length, stream=_TOKENS) * size).long()
+    return (Draws(seed).uniform(0, first_row, rows, length, stream=_TOKENS) * size).long()
 
 
-def corrupted_histories(histories: Tensor, rate: float, size: int, *, seed: Seed) -> Tensor:
+def corrupted_histories(histories: Tensor, rate: float, size: int, *, seed: Seed, first_row: int = 0) -> Tensor:
     """Each token replaced, with probability `rate`, by one drawn uniformly from the vocabulary (Figure 3)."""
     if not 0 <= rate <= 1:
         raise OffscriptError(f"a corruption rate of {rate}", next="give one between 0 and 1")
     draws, (rows, length) = Draws(seed), histories.shape
-    replaced = draws.uniform(0, 0, rows, length, stream=_WHERE).to(histories.device) < rate
-    noise = (draws.uniform(0, 0, rows, length, stream=_WHAT) * size).long().to(histories.device)
+    replaced = draws.uniform(0, first_row, rows, length, stream=_WHERE).to(histories.device) < rate
+    noise = (draws.uniform(0, first_row, rows, length, stream=_WHAT) * size).long().to(histories.device)
     return torch.where(replaced, noise, histories)
 
 
