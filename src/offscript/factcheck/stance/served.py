@@ -21,7 +21,7 @@ class OnnxJudge:
     """An ONNX graph that reads pairs of like length together; its outputs are the heads."""
 
     def __init__(self, path: Path, packed: PairEncoder, *, threads: int | None = None) -> None:
-        self.session, self._packed = _session(path, threads), packed
+        self.session, self.packed = _session(path, threads), packed
         self._inputs = {given.name for given in self.session.get_inputs()}
         self._heads = [given.name for given in self.session.get_outputs()]
 
@@ -29,7 +29,7 @@ class OnnxJudge:
         order = np.argsort([len(claim) + len(text) for claim, text in pairs], kind="stable")
         found: list[list[FloatArray]] = []
         for start in range(0, len(order), _READ_AT_ONCE):
-            arrays = self._packed([pairs[row] for row in order[start : start + _READ_AT_ONCE]])
+            arrays = self.packed([pairs[row] for row in order[start : start + _READ_AT_ONCE]])
             found.append(self.session.run(None, {name: arrays[name] for name in self._inputs}))
         back = np.argsort(order)
         columns = zip(*found, strict=True)
