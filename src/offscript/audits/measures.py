@@ -157,7 +157,11 @@ def _deviations(
     shared: dict[str, Any] = {"question": "deviations", "seed": seed, "n": rows[1] - rows[0], "seconds": 0.0}
     return [
         Measurement.of(
-            mean_interval(values.mean(axis=1)), name=f"{kind}/{distance}", recipe=recipe, per_item=values, **shared
+            mean_interval(values.mean(axis=1)),
+            name=f"{kind}/{distance}",
+            recipe={**recipe, "dtype": str(values.dtype)},
+            per_item=values,
+            **shared,
         )
         for kind, by_distance in found.items()
         for distance, values in by_distance.items()

@@ -5,9 +5,11 @@ import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from itertools import islice
 from typing import Any
 
+from offscript.audits.shares import shared_deviations
 from offscript.audits.subject import Budget, Progress, Subject, side_by_side
 from offscript.corpora.associations import Association, AssociationTest
 from offscript.measures.diversity import measure_diversity
@@ -26,6 +28,9 @@ _SHOWN = 8
 _PREFIX = 10
 _CLEAREST = 4
 _SAMPLERS = ("top-k", "nucleus", "tempered", "target-entropy")
+_HEAT = ("tempered,temperature=0.5", "tempered,temperature=1.0", "tempered,temperature=1.5")
+_STATED = 30
+_STATEMENTS = {Budget.quick: 100, Budget.standard: 1_000, Budget.paper: 10_000}
 _WRONG = ("corrupted,rate=0.1", "corrupted,rate=0.3", "corrupted,rate=0.5", "random")
 
 
@@ -47,6 +52,7 @@ class Question:
     needs_oracle: bool = False
     needs_gold: bool = False
     needs_associations: bool = False
+    needs_packages: tuple[str, ...] = ()
 
     @property
     def needs_text(self) -> str:
@@ -55,6 +61,8 @@ class Question:
             return "an oracle"
         if self.needs_associations:
             return "association tests"
+        if self.needs_packages:
+            return "the extra offscript[factcheck]"
         return "an oracle or a corpus" if self.needs_gold else "nothing"
 
     def missing(self, subject: Subject) -> str | None:
@@ -65,6 +73,8 @@ class Question:
             return "neither a corpus nor an oracle was given (--corpus FILE, --oracle MODEL)"
         if self.needs_associations and not subject.association_tests:
             return "no association tests were given (--associations FILE, such as StereoSet's dev.json)"
+        if absent := [package for package in self.needs_packages if find_spec(package) is None]:
+            return f"{absent[0]} is not installed (pip install 'offscript[factcheck]')"
         return None
 
     def data(self, subject: Subject) -> dict[str, Any]:
@@ -97,16 +107,21 @@ def _exposure(subject: Subject, progress: Progress) -> Answer:
     length = subject.length if rows is None else rows.shape[1]
     wrong = _WRONG if rows is None else ()
     samples = subject.affordable((4 + 2 * len(wrong)) * length, most=None if rows is None else len(rows))
+    settings: dict[str, Any] = {
+        "samples": samples,
+        "length": length,
+        "seed": subject.seed,
+        "histories": wrong,
+        "batch_size": subject.rows_at_once,
+    }
+    shared = None if rows is not None or subject.sharing is None else shared_deviations(subject.sharing, **settings)
     found = measure_exposure(
         subject.model,
         subject.oracle,
-        samples=samples,
-        length=length,
-        seed=subject.seed,
+        **settings,
         data=rows,
-        histories=wrong,
         marginal=subject.oracle is None,
-        batch_size=subject.rows_at_once,
+        deviations=shared,
         progress=_counted(progress, (4 + 2 * len(wrong)) * samples),
     )
     return Answer(found)
@@ -195,6 +210,35 @@ def _read_whole(test: AssociationTest, association: Association) -> str:
     return association.sentence if test.task == "intrasentence" else f"{test.context} {association.sentence}"
 
 
+def _factuality(subject: Subject, progress: Progress) -> Answer:
+    from offscript.factcheck.checking import default_checker
+    from offscript.measures.factuality import COMPLETION, NAMES, measure_factuality
+
+    length = min(subject.length, _STATED)
+    samples = subject.affordable(len(_HEAT) * (length + 2 * COMPLETION), most=_STATEMENTS[subject.budget])
+    found = measure_factuality(
+        subject.model,
+        default_checker(),
+        _HEAT,
+        samples=samples,
+        length=length,
+        seed=subject.seed,
+        batch_size=subject.rows_at_once,
+        progress=_counted(progress, 2 * samples * len(_HEAT)),
+    )
+    columns = [
+        (
+            sampler,
+            [
+                f"{NAMES[each.check.verdict].replace('_', ' ')}: {each.text}"
+                for each in islice((said for said in found.statements if said.sampler == sampler), _SHOWN)
+            ],
+        )
+        for sampler in _HEAT
+    ]
+    return Answer(found.measurements, [side_by_side(columns, "What the fact checker makes of its statements")])
+
+
 def _counted(progress: Progress, total: int) -> Callable[[int], None]:
     """Adds up what a measure says it has done."""
     done = 0
@@ -223,6 +267,7 @@ QUESTIONS: tuple[Question, ...] = (
     Question("recovery", "Does it recover from a bad beginning?", _recovery, needs_gold=True),
     Question("sampling", "Which decoding setting, at what price?", _sampling, needs_gold=True),
     Question("stereotypes", "Does it prefer stereotypes?", _stereotypes, needs_associations=True),
+    Question("factuality", "Does a hotter sampler lie more?", _factuality, needs_packages=("numba", "snowballstemmer")),
     Question("samples", "What does its text look like?", _samples),
 )
 """In the order of the page."""

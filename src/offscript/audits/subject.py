@@ -3,7 +3,7 @@
 import hashlib
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from itertools import islice
@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from offscript._files import sha256_of
+from offscript.audits.shares import Sharing
 from offscript.corpora.associations import AssociationTest, read_association_tests
 from offscript.corpora.readers import read_corpus
 from offscript.measures.likelihood import Texts, encode_texts
@@ -64,7 +65,7 @@ class Subject:
     batch_size: int = 256
     limit: int | None = None
     associations: str | None = None
-    settings: dict[str, Any] = field(default_factory=dict)
+    sharing: Sharing | None = None
 
     def __post_init__(self) -> None:
         if self.oracle is not None:

@@ -26,6 +26,8 @@ def audit(
     device: Device = "cpu",
     batch_size: BatchSize = 256,
     limit: Limit = None,
+    shares: Annotated[int, typer.Option(min=1, help="Share the histories of exposure out to so many workers.")] = 1,
+    on: Annotated[str, typer.Option(help="Where shares run: local (processes), ray, or ray://HOST:PORT.")] = "local",
     fail_on: FailOn = None,
     summary: Summary = None,
     as_json: Json = False,
@@ -34,7 +36,9 @@ def audit(
     """Audit a model and write one HTML page. A run that was stopped goes on where it stood."""
     from offscript.audits.audit import plan_audit, run_audit
     from offscript.audits.gates import parse_gate, require_asked
+    from offscript.audits.shares import Sharing
     from offscript.audits.subject import Budget, Subject
+    from offscript.audits.workers import Place
     from offscript.cli._progress import AuditBar
     from offscript.errors import OffscriptError
     from offscript.models import load_model
@@ -55,6 +59,9 @@ def audit(
         batch_size=batch_size,
         limit=limit,
         associations=associations,
+        sharing=None
+        if oracle is None or shares == 1
+        else Sharing(model, oracle, out, shares, Place(on, device=device)),
     )
     plan = plan_audit(subject, [name.strip() for name in only.split(",") if name.strip()])
     require_asked(gates, [question.name for question in plan.asked])

@@ -18,6 +18,8 @@ def charts_of(question: str, measurements: Sequence[Measurement]) -> list[Titled
         return [("Quality over diversity; crosses are intervals", trade_off_chart(measurements))]
     if question == "stereotypes" and measurements:
         return [("Percent by domain, with intervals; a fair model has an ss of 50", _association_bars(measurements))]
+    if question == "factuality":
+        return _statement_bars(measurements)
     curves = {entry.name: entry.by_position for entry in measurements if entry.by_position is not None}
     if not curves:
         return []
@@ -34,6 +36,20 @@ def _association_bars(measurements: Sequence[Measurement]) -> Specification:
         if figure in ("lms", "ss", "icat") and "." not in domain:
             bars.setdefault(domain or "overall", {})[figure] = entry
     return bar_chart(bars, y="percent", reference=50.0)
+
+
+def _statement_bars(measurements: Sequence[Measurement]) -> list[Titled]:
+    """Shares of supported, refuted and undecided statements by sampler, a chart a kind of statement."""
+    kinds: dict[str, dict[str, dict[str, Measurement]]] = {}
+    for entry in measurements:
+        rest, verdict = entry.name.rsplit(".", 1)
+        sampler, kind = rest.rsplit(".", 1)
+        if verdict != "checkable":
+            kinds.setdefault(kind, {}).setdefault(sampler.replace(";", " "), {})[verdict.replace("_", " ")] = entry
+    return [
+        (f"Its {kind} statements before the fact checker, by sampler", bar_chart(bars, y="share"))
+        for kind, bars in kinds.items()
+    ]
 
 
 def _exposure(curves: dict[str, Curve]) -> list[Titled]:
