@@ -64,9 +64,7 @@ def _judged(comparison: "Comparison", run: str, gates: list[Any], *, worse: bool
 def _show(comparison: "Comparison", page: Path, judged: dict[str, list["Judged"]], *, as_json: bool) -> None:
     import json
 
-    from offscript.cli._results import show_rows
-    from offscript.report.comparison import tally
-    from offscript.report.words import with_interval
+    from offscript.report.comparison import headlines, tally, told
 
     if as_json:
         gates = {run: gates_as_json(of_run) for run, of_run in judged.items()}
@@ -75,21 +73,8 @@ def _show(comparison: "Comparison", page: Path, judged: dict[str, list["Judged"]
     first = comparison.runs[0].label
     for run in comparison.runs[1:]:
         typer.echo(f"{run.label} against {first}: {tally(comparison, run.label)}")
-    if comparison.real:
-        show_rows(
-            [
-                {
-                    "run": contrast.run,
-                    "figure": contrast.figure,
-                    "first": f"{contrast.first.value:.4g}",
-                    "the run": f"{contrast.second.value:.4g}",
-                    "difference": with_interval(contrast.difference),
-                    "corrected p": f"{contrast.corrected:.2g}",
-                    "verdict": contrast.verdict,
-                }
-                for contrast in comparison.real
-            ]
-        )
+    for contrast in headlines(comparison):
+        typer.echo(f"{contrast.run}: {contrast.figure} {told(contrast)}: {contrast.verdict}")
     typer.echo(f"page     {page}")
 
 

@@ -10,7 +10,16 @@ from offscript.audits.comparison import Comparison, Contrast
 from offscript.audits.questions import QUESTIONS
 from offscript.report.charts.runs import charts_of_runs
 from offscript.report.rendering import inert, render
-from offscript.report.words import with_interval
+from offscript.report.words import number, with_interval
+
+_HEADLINES = {
+    "likelihood": ("ppl",),
+    "exposure": ("eb_c.js", "eb_m.js"),
+    "regret": ("q_per_token",),
+    "recovery": ("nll_gap.model", "corpus_bleu_4.model"),
+    "stereotypes": ("ss",),
+}
+"""The figure that a question is known by: the first that the runs share."""
 
 _TONES = {"better": "good", "worse": "bad", "different": "open", "no difference seen": "plain"}
 
@@ -28,7 +37,6 @@ def render_comparison(comparison: Comparison) -> str:
         charts=any(section["charts"] for section in sections),
         comparison=comparison,
         summaries=[(run.label, tally(comparison, run.label)) for run in comparison.runs[1:]],
-        real=[_row(contrast) for contrast in comparison.real],
         sections=sections,
         command=shlex.join(["offscript", "compare", *(str(run.path) for run in comparison.runs)]),
     )
@@ -39,6 +47,24 @@ def tally(comparison: Comparison, run: str) -> str:
     counts = Counter(contrast.verdict for contrast in comparison.contrasts if contrast.run == run)
     told = [f"{counts[verdict]} {verdict}" for verdict in ("better", "worse", "different") if counts[verdict]]
     return ", ".join([*told, f"{counts['no difference seen']} without a difference to be seen"])
+
+
+def headlines(comparison: Comparison) -> list[Contrast]:
+    """The contrasts of the figures that the questions are known by, question by question."""
+    found = []
+    for question in _questions(comparison):
+        for name in _HEADLINES.get(question, ()):
+            chosen = [contrast for contrast in comparison.contrasts if contrast.figure == f"{question}.{name}"]
+            if chosen:
+                found += chosen
+                break
+    return found
+
+
+def told(contrast: Contrast) -> str:
+    """A contrast in words: `73.5 instead of 18.9, by 55 (95%: 50 to 60)`."""
+    first, second = number(contrast.first.value), number(contrast.second.value)
+    return f"{second} instead of {first}, by {with_interval(contrast.difference)}"
 
 
 def _questions(comparison: Comparison) -> list[str]:
@@ -53,6 +79,7 @@ def _section(question: str, comparison: Comparison) -> dict[str, Any]:
         "name": question,
         "title": titles.get(question, question),
         "charts": [{"title": title, "spec": inert(spec)} for title, spec in charts],
+        "headlines": [_row(contrast) for contrast in headlines(comparison) if contrast in contrasts],
         "rows": [_row(contrast) for contrast in contrasts],
     }
 
@@ -63,6 +90,7 @@ def _row(contrast: Contrast) -> dict[str, Any]:
         "figure": contrast.figure,
         "first": contrast.first,
         "second": contrast.second,
+        "told": told(contrast),
         "difference": with_interval(contrast.difference),
         "corrected": contrast.corrected,
         "paired": contrast.paired,

@@ -26,7 +26,8 @@ def curve_chart(
     ]
     along = {"field": "place", "type": "quantitative", "title": x, "axis": {"tickMinStep": 1}}
     legend = {"orient": "top", "symbolOpacity": 1} if len(curves) > 1 else None
-    shared = {"x": along, "color": {"field": "series", "type": "nominal", "title": None, "legend": legend}}
+    color = {"field": "series", "type": "nominal", "title": None, "sort": list(curves), "legend": legend}
+    shared = {"x": along, "color": color}
     band = {
         "mark": {"type": "area", "opacity": 0.2},
         "encoding": {**shared, "y": _quantity("lower", y), "y2": {"field": "upper"}},
