@@ -4,8 +4,6 @@ import json
 import sys
 from itertools import chain
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from offscript.errors import OffscriptError
+from offscript.factcheck.queries import query_of
 from offscript.factcheck.tagging import default_tagger
 from offscript.factcheck.tagging.spacy_pipeline import SpacyTagger, installed_pipeline
 from offscript.factcheck.tagging.tagger import CARD, SHIPPED, WEIGHTS, PerceptronTagger
@@ -156,39 +155,39 @@ def test_treebanks_are_read_without_ranges_and_empty_words(tmp_path: Path) -> No
         list(read_treebank(tmp_path / "b.conllu"))
 
 
-class StandInPipeline:
-    """What the tagger asks of a spaCy pipeline; no model of spaCy can be installed from the registry."""
-
-    def __call__(self, text: str) -> Any:
-        return next(self.pipe([text]))
-
-    def pipe(self, texts: Any) -> Any:
-        for text in texts:
-            words = [SimpleNamespace(text=text[a:b], pos_="NOUN", idx=a, is_space=False) for a, b in spans(text)]
-            yield StandInDocument(
-                words, [SimpleNamespace(text="Paris", label_="GPE"), SimpleNamespace(text="9", label_="DATE")]
-            )
-
-
-class StandInDocument(list[Any]):
-    def __init__(self, words: list[Any], ents: list[Any]) -> None:
-        super().__init__(words)
-        self.ents = ents
-
-
-def test_a_spacy_pipeline_is_a_tagger() -> None:
-    tagger = SpacyTagger(StandInPipeline())
-    assert tagger.tag(["in Paris"]) == [[Token("in", "NOUN", 0, 2), Token("Paris", "NOUN", 3, 8)]]
-    assert tagger.entities("in Paris") == ["Paris"]
-
-
-def test_the_best_spacy_model_that_is_installed_is_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("spacy", "en_core_web_sm", "en_core_web_md"):
-        (tmp_path / f"{name}.py").write_text("def load(name): return name\n", encoding="utf-8")
+@pytest.fixture
+def spacy_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A spaCy pipeline of two rules, installed as the package of spaCy's small English model, which no registry has."""
+    spacy = pytest.importorskip("spacy", reason="no spaCy")
+    pipeline = spacy.blank("en")
+    pipeline.add_pipe("attribute_ruler").add([[{"LOWER": "paris"}]], {"POS": "PROPN"})
+    patterns = [{"label": "GPE", "pattern": "Paris"}, {"label": "DATE", "pattern": "1999"}]
+    pipeline.add_pipe("entity_ruler").add_patterns(patterns)
+    package = tmp_path / "en_core_web_sm"
+    package.mkdir()
+    pipeline.to_disk(package / "en_core_web_sm-3.8.0")
+    (package / "__init__.py").write_text(
+        "from pathlib import Path\nfrom spacy.util import load_model_from_path\n\n\n"
+        "def load(**options):\n"
+        "    return load_model_from_path(Path(__file__).parent / 'en_core_web_sm-3.8.0', **options)\n"
+    )
+    information = tmp_path / "en_core_web_sm-3.8.0.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: en_core_web_sm\nVersion: 3.8.0\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.delitem(sys.modules, "spacy", raising=False)
-    assert installed_pipeline() == "en_core_web_md"
-    monkeypatch.delitem(sys.modules, "spacy", raising=False)
+    monkeypatch.delitem(sys.modules, "en_core_web_sm", raising=False)
+    return package
+
+
+@pytest.mark.usefixtures("spacy_model")
+def test_an_installed_spacy_model_takes_the_place_of_the_shipped_tagger() -> None:
+    default_tagger.cache_clear()
+    tagger = default_tagger()
+    default_tagger.cache_clear()
+    assert isinstance(tagger, SpacyTagger)
+    assert tagger.tag(["in  Paris", ""]) == [[Token("in", "X", 0, 2), Token("Paris", "PROPN", 4, 9)], []]
+    assert tagger.entities("Paris in 1999") == ["Paris"]
+    assert query_of("Paris in 1999", tagger)[0] == "Paris"
 
 
 def test_without_spacy_the_shipped_tagger_serves() -> None:

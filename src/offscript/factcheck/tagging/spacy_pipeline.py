@@ -1,7 +1,7 @@
 """spaCy's tags and names, where a spaCy model for English is installed."""
 
-import importlib.util
 from collections.abc import Sequence
+from importlib import metadata
 from typing import Any
 
 from offscript.factcheck.tagging.token import Token
@@ -14,10 +14,8 @@ NAMES = frozenset({"PERSON", "NORP", "FAC", "ORG", "GPE", "LOC", "PRODUCT", "EVE
 
 def installed_pipeline() -> Any | None:
     """The best spaCy pipeline that is installed, or None."""
-    if importlib.util.find_spec("spacy") is None:
-        return None
-    name = next((name for name in PIPELINES if importlib.util.find_spec(name) is not None), None)
-    if name is None:
+    name = next(filter(_is_installed, PIPELINES), None)
+    if name is None or not _is_installed("spacy"):
         return None
     import spacy
 
@@ -36,6 +34,14 @@ class SpacyTagger:
 
     def entities(self, text: str) -> list[str]:
         return [entity.text for entity in self._pipeline(text).ents if entity.label_ in NAMES]
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        metadata.distribution(package)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
 
 
 def _token(word: Any) -> Token:
