@@ -8,6 +8,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
+from offscript.errors import OffscriptError
 from offscript.models.convolutional import ConvolutionalJudge, ConvolutionSettings
 from offscript.models.neural import NeuralLanguageModel
 from offscript.sampling.generation import generate, lengths_until
@@ -52,6 +53,12 @@ class Adversarial(Algorithm):
     _fleet: Fleet
 
     def prepare(self, model: NeuralLanguageModel, optimiser: OptimiserSettings, fleet: Fleet) -> None:
+        if model.noise:
+            raise OffscriptError(
+                f"{self.name} cannot teach a model of the kind {model.kind!r}",
+                why="what it draws follows from its noise, and no policy has a gradient there",
+                next="take `algorithm: recurrent-gan`, or another kind",
+            )
         self.judge = self.judge_for(model)
         rate = {"learning_rate": self.settings.judge_learning_rate}
         self._optimiser = build_optimiser(self.judge, optimiser.model_copy(update=rate))
@@ -83,23 +90,23 @@ class Adversarial(Algorithm):
 
     def loss(self, model: NeuralLanguageModel, batch: TokenBatch, step: Step) -> Loss:
         logged = self._teach_judge(model, batch, step)
-        drawn = self._drawn(model, batch, (*step.seed, 0))
-        logged |= alikeness(drawn.tokens)
         if step.number < self.settings.judge_first:
             return Loss(_nothing(model), logged)
         end = model.vocabulary.end if self.settings.stop_at_end else None
-        judgement, draws = self.judgement(batch.tokens), Draws((*step.seed, _ROLLING))
+        drawn = self._drawn(model, batch, (*step.seed, 0))
+        judgement, draws = self.judgement(padded_with_end(batch, model)), Draws((*step.seed, _ROLLING))
         with torch.no_grad():
             raw = rewards_by_position(model, drawn.tokens, judgement, self.settings.roll_outs, draws, end=end)
         rewards = self._against_baseline(self._controlled(raw, draws))
         return Loss(self.generator_loss(model, drawn, rewards), {**logged, "reward": float(raw.mean())})
 
     def _teach_judge(self, model: NeuralLanguageModel, batch: TokenBatch, step: Step) -> dict[str, float]:
-        """So many updates, each on the batch and as many fresh draws."""
+        """So many updates, each on the batch and as many fresh draws, which show whether the model collapses."""
+        real = padded_with_end(batch, model)
         for number in range(1, self.settings.judge_steps + 1):
             drawn = self._drawn(model, batch, (*step.seed, 1 + number))
             self.judge.train()
-            loss = self.judge_loss(batch.tokens, drawn.tokens)
+            loss = self.judge_loss(real, drawn.tokens)
             self._optimiser.zero_grad(set_to_none=True)
             (loss / self._fleet.processes).backward()
             self._fleet.add_up_gradients(self.judge)
@@ -107,7 +114,7 @@ class Adversarial(Algorithm):
                 nn.utils.clip_grad_norm_(self.judge.parameters(), self._clip)
             self._optimiser.step()
         self.judge.eval()
-        return {"judge_loss": float(loss.detach())}
+        return {"judge_loss": float(loss.detach()), **alikeness(drawn.tokens)}
 
     def _drawn(self, model: NeuralLanguageModel, batch: TokenBatch, seed: tuple[int, ...]) -> TokenBatch:
         rows, time = batch.tokens.shape
@@ -155,6 +162,12 @@ def rewards_by_position(
     judged = torch.cat([judgement(part) for part in rolled.split(rows * roll_outs)])
     by_position = judged.view(time - 1, roll_outs, rows).mean(dim=1).t()  # [rows, time - 1]
     return torch.cat([by_position, whole], dim=1)
+
+
+def padded_with_end(batch: TokenBatch, model: NeuralLanguageModel) -> Tensor:
+    """The batch's tokens, ended as drawn sequences are: a judge must not tell the two apart by their padding."""
+    end = model.vocabulary.end
+    return batch.tokens if end is None else batch.tokens.masked_fill(~batch.real, end)
 
 
 def _nothing(model: NeuralLanguageModel) -> Tensor:

@@ -17,6 +17,7 @@ from offscript.models.neural import NeuralLanguageModel
 from offscript.models.noise_lstm import NoiseLSTM
 from offscript.sampling.generation import generate
 from offscript.sampling.randomness import Draws, as_normal
+from offscript.training.adversarial import padded_with_end
 from offscript.training.algorithm import Algorithm, AlgorithmSettings, Loss, Step, TokenBatch
 from offscript.training.diversity import alikeness
 from offscript.training.fleet import Fleet
@@ -68,7 +69,7 @@ class RecurrentGAN(Algorithm):
     def loss(self, model: NeuralLanguageModel, batch: TokenBatch, step: Step) -> Loss:
         assert isinstance(model, NoiseLSTM)
         length = curriculum_length(min(self.settings.longest or batch.tokens.shape[1], batch.tokens.shape[1]), step)
-        tokens = batch.tokens[:, :length]
+        tokens = padded_with_end(batch, model)[:, :length]
         logged = self._teach_critic(model, tokens, step)
         emitted = self._emitted(model, tokens, (*step.seed, 0))
         logged |= alikeness(generate(model, len(tokens), batch.tokens.shape[1], seed=step.seed).tokens)
