@@ -29,6 +29,7 @@ def serve(
     stance: StanceName = None,
     ratings: Ratings = None,
     lexicons: Annotated[Path | None, typer.Option(help="Folder of lexicons for the language of documents.")] = None,
+    audits: Annotated[Path | None, typer.Option(help="Folder of stored audits to show, too.")] = None,
     workers: Annotated[int, typer.Option(min=1, help="Processes that share the work, about one a core.")] = 1,
 ) -> None:
     """Serve pages and a JSON API that check claims; Ctrl-C ends it."""
@@ -42,6 +43,7 @@ def serve(
         "stance": stance,
         "ratings": str(ratings) if ratings else None,
         "lexicons": str(lexicons) if lexicons else None,
+        "audits": str(audits) if audits else None,
         "hosts": THIS_MACHINE if host in THIS_MACHINE else None,
     }
     application = application_of(settings)
@@ -79,7 +81,10 @@ def application_of(settings: dict[str, Any]) -> "FastAPI":
         language=lambda text: language_scores(text, lexicons),
     )
     return create_application(
-        checker, cues=lambda text: cue_counts(text, lexicons), hosts=settings["hosts"] or EVERY_HOST
+        checker,
+        cues=lambda text: cue_counts(text, lexicons),
+        hosts=settings["hosts"] or EVERY_HOST,
+        audits=Path(settings["audits"]) if settings["audits"] else None,
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -22,12 +23,18 @@ EVERY_HOST = ("*",)
 
 
 def create_application(
-    checker: ClaimChecker, *, cues: Cues | None = None, limits: Limits | None = None, hosts: Sequence[str] = EVERY_HOST
+    checker: ClaimChecker,
+    *,
+    cues: Cues | None = None,
+    limits: Limits | None = None,
+    hosts: Sequence[str] = EVERY_HOST,
+    audits: Path | None = None,
 ) -> FastAPI:
     """The application for any ASGI server.
 
     `hosts` are the names that the service answers to; a service for this machine alone should name them, so that no
-    other site can reach it through a visitor's browser by a name that resolves to this machine.
+    other site can reach it through a visitor's browser by a name that resolves to this machine. `audits` is a folder of
+    stored audits to be shown.
     """
     checks = Checks(checker, limits or Limits())
 
@@ -48,6 +55,11 @@ def create_application(
     application.state.checks, application.state.cues = checks, cues or (lambda text: {})
     application.include_router(api.router)
     application.include_router(pages.router)
+    application.state.audits = audits
+    if audits is not None:
+        from offscript.web.audits import router
+
+        application.include_router(router)
     application.add_exception_handler(OffscriptError, _refused)
     application.add_exception_handler(RequestValidationError, _misread)
     application.add_exception_handler(HTTPException, _not_served)

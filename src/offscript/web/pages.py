@@ -24,9 +24,9 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.get("/")
-async def start() -> Response:
+async def start(request: Request) -> Response:
     """Where a claim is entered."""
-    return render("start.html.j2", examples=EXAMPLES)
+    return render("start.html.j2", examples=EXAMPLES, audits=request.app.state.audits is not None)
 
 
 @router.get("/check")

@@ -1,0 +1,61 @@
+"""Stored audits behind the service: listed by model, shown cut off from it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from offscript.factcheck.checked import Check
+from offscript.models import load_model
+from offscript.web.application import create_application
+
+
+class Unasked:
+    def check(self, claim: str) -> Check:
+        raise AssertionError(claim)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from offscript.audits.audit import plan_audit, run_audit
+    from offscript.audits.subject import Budget, Subject
+
+    path = tmp_path_factory.mktemp("audits")
+    table = path / "table.json"
+    table.write_text(
+        '{"kind": "tabular", "vocabulary": ["A", "B"], "length": 2, "next": {"": [0.5, 0.5], "A": [1, 0], "B": [0, 1]}}'
+    )
+    model = load_model(str(table))
+    subject = Subject(
+        model=model, oracle=model, corpus=(), budget=Budget("quick"), seed=1, length=2, batch_size=64, limit=64
+    )
+    run_audit(subject, plan_audit(subject, ["likelihood"]), path / "out")
+    return path
+
+
+def test_audits_are_listed_and_shown_cut_off(folder: Path) -> None:
+    client = TestClient(create_application(Unasked(), audits=folder))
+    assert 'href="/audits"' in client.get("/").text
+    listed = client.get("/audits")
+    [key] = {part.split('"')[0] for part in listed.text.split('href="/audits/')[1:]}
+    assert str(folder) not in key
+    page = client.get(f"/audits/{key}")
+    assert page.status_code == 200
+    assert page.headers["content-security-policy"].startswith("sandbox allow-scripts;")
+    assert page.headers["x-content-type-options"] == "nosniff"
+    for wrong in ("0" * 16, "%2e%2e%2ftable.json"):
+        assert client.get(f"/audits/{wrong}").status_code == 404
+
+
+def test_results_that_cannot_be_read_are_left_out(tmp_path: Path) -> None:
+    for name in ("audit_1.json", "results_1.json"):
+        (tmp_path / name).write_text("{")
+    client = TestClient(create_application(Unasked(), audits=tmp_path))
+    assert "There are none here yet" in client.get("/audits").text
+
+
+def test_a_service_without_audits_has_no_such_page() -> None:
+    client: Any = TestClient(create_application(Unasked()))
+    assert client.get("/audits").status_code == 404
+    assert 'href="/audits"' not in client.get("/").text
