@@ -7,6 +7,7 @@ import typer
 
 if TYPE_CHECKING:
     from offscript.factcheck.checking import Checker
+    from offscript.factcheck.index import Index
 
 ALMANAC = Path("almanac")
 Indexes = Annotated[
@@ -21,7 +22,6 @@ Ratings = Annotated[Path | None, typer.Option("--ratings", help="Table of web si
 
 def checker_on(indexes: list[Path] | None, stance: str | None, ratings: Path | None) -> "Checker":
     """A checker on these indexes, or on the almanac, with the stance model of that name."""
-    from offscript.factcheck.almanac import almanac_index
     from offscript.factcheck.checking import Checker, default_stance
     from offscript.factcheck.sources.local import LocalIndex
     from offscript.factcheck.sources.ratings import Ratings as RatingTable
@@ -29,11 +29,21 @@ def checker_on(indexes: list[Path] | None, stance: str | None, ratings: Path | N
     from offscript.factcheck.sources.source import Kind
     from offscript.factcheck.stance.registry import stance_model
 
+    judging = stance_model(stance) if stance else default_stance()
     rated = read_ratings(ratings) if ratings else RatingTable()
     providers = [
-        LocalIndex(almanac_index(), kind=Kind.high)
+        LocalIndex(_almanac(), kind=Kind.high)
         if folder == ALMANAC and not folder.is_dir()
         else LocalIndex(folder, ratings=rated)
         for folder in indexes or [ALMANAC]
     ]
-    return Checker(providers, stance=stance_model(stance) if stance else default_stance())
+    return Checker(providers, stance=judging)
+
+
+def _almanac() -> "Index":
+    """The almanac, with a word to who waits while it is written for the first time."""
+    from offscript.factcheck.almanac import almanac_index, almanac_is_written
+
+    if not almanac_is_written():
+        typer.echo("writing the almanac into the cache (once) …", err=True)
+    return almanac_index()

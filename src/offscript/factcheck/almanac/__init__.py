@@ -2,7 +2,7 @@
 
 from offscript.factcheck.almanac.claims import AlmanacClaim, Prompt, draw_claims, prompts
 from offscript.factcheck.almanac.facts import Fact, Relation
-from offscript.factcheck.almanac.storage import almanac_documents, almanac_facts, almanac_index
+from offscript.factcheck.almanac.storage import almanac_documents, almanac_facts, almanac_index, almanac_is_written
 
 __all__ = [
     "AlmanacClaim",
@@ -12,6 +12,7 @@ __all__ = [
     "almanac_documents",
     "almanac_facts",
     "almanac_index",
+    "almanac_is_written",
     "draw_claims",
     "prompts",
 ]

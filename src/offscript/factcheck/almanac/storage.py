@@ -42,10 +42,15 @@ def almanac_documents(facts: Iterable[Fact]) -> list[Document]:
 
 def almanac_index() -> Index:
     """The almanac's index, from the cache; on first use it is written there, which takes a few seconds."""
-    folder = cache_folder() / "almanac" / _version()
-    if not (folder / MANIFEST).exists():
+    folder = _folder()
+    if not almanac_is_written():
         _write(folder)
     return open_index(folder, verify=False)
+
+
+def almanac_is_written() -> bool:
+    """Whether it is in the cache already."""
+    return (_folder() / MANIFEST).exists()
 
 
 def _write(folder: Path) -> None:
@@ -60,6 +65,10 @@ def _write(folder: Path) -> None:
             if not (folder / MANIFEST).exists():
                 shutil.rmtree(folder, ignore_errors=True)
                 built.rename(folder)
+
+
+def _folder() -> Path:
+    return cache_folder() / "almanac" / _version()
 
 
 def _version() -> str:
