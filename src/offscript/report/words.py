@@ -135,12 +135,13 @@ def _sampling(figures: Figures) -> Verdict:
     if real is None:
         best = max(pairs, key=lambda pair: pair[0].value)
         return Verdict("Quality against diversity", f"{_setting(best)} comes closest to real text.")
-    near = sorted(pairs, key=lambda pair: abs(pair[1].value - real.value))[:4]
-    best = max(near, key=lambda pair: pair[0].value)
+    diverse = [pair for pair in pairs if pair[1].value <= real.interval.upper]
+    best = max(diverse, key=lambda pair: pair[0].value, default=min(pairs, key=lambda pair: pair[1].value))
+    which = "Of the settings that are as diverse" if diverse else "No setting is as diverse"
     return Verdict(
         f"Use {best[0].recipe['sampler']}",
-        f"Of the settings about as diverse as real text, whose self-BLEU is {with_interval(real)}, "
-        f"{_setting(best)} comes closest to it.",
+        f"Real text has a self-BLEU of {with_interval(real)}. {which}, {_setting(best)} comes closest to it.",
+        "plain" if diverse else "open",
     )
 
 
