@@ -1,0 +1,78 @@
+"""The page of a comparison in a real browser: drawn offline, readable on a phone, hostile names shown as text."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from offscript.audits.comparison import compare_runs, read_runs
+from offscript.audits.store import write_results
+from offscript.measures.intervals import Curve, mean_interval
+from offscript.measures.measurement import Measurement
+from offscript.report.comparison import headlines, told, write_comparison
+
+HOSTILE = "</script><script>document.title='broken'</script>" + "x" * 200
+FIGURES = ("likelihood.nll", "likelihood.bpc", "exposure.eb_c.js", "stereotypes.ss", "stereotypes.icat")
+
+
+def measured(figure: str, shift: float) -> Measurement:
+    question, _, name = figure.partition(".")
+    items = np.random.default_rng(1).gamma(9, 1.0, 60) + shift
+    curve = Curve((1.0, 1.1, 1.2), (0.9, 1.0, 1.1), (1.1, 1.2, 1.3), 0.95, "bootstrap")
+    return Measurement.of(
+        mean_interval(items), question=question, name=name, n=60, seed=1, seconds=0.1, recipe={}, per_item=items,
+        by_position=curve if question == "exposure" else None, higher_is_better=False,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("runs")
+    paths = [
+        write_results(out, model, [measured(figure, shift) for figure in FIGURES])
+        for model, shift in (("first", 0.0), (HOSTILE, 0.5))
+    ]
+    path = out / "comparison.html"
+    write_comparison(compare_runs(read_runs(paths)), path)
+    return path
+
+
+def open_page(page: Any, path: Path) -> list[str]:
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    page.goto(path.as_uri())
+    page.wait_for_function(
+        "document.querySelectorAll('.chart').length === document.querySelectorAll('.chart svg').length"
+    )
+    return requests
+
+
+def test_it_is_drawn_without_any_request(page: Any, written: Path) -> None:
+    faults: list[str] = []
+    page.on("pageerror", lambda fault: faults.append(str(fault)))
+    page.on("console", lambda message: faults.append(message.text))
+    assert open_page(page, written) == [written.as_uri()]
+    assert page.locator(".chart svg").count() == 3
+    assert faults == []
+    assert page.title() == "offscript comparison with first"
+    assert HOSTILE in page.locator("h1").inner_text()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_fits_a_phone(page: Any, written: Path, scheme: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.emulate_media(color_scheme=scheme)
+    open_page(page, written)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_each_question_leads_with_the_figure_it_is_known_by(tmp_path: Path) -> None:
+    paths = [
+        write_results(tmp_path, model, [measured(figure, shift) for figure in FIGURES])
+        for model, shift in (("a", 0.0), ("b", 1.0))
+    ]
+    found = headlines(compare_runs(read_runs(paths)))
+    assert [contrast.figure for contrast in found] == ["exposure.eb_c.js", "stereotypes.ss"]
+    first, second = found[0].first.value, found[0].second.value
+    assert told(found[0]).startswith(f"{second:.3f} instead of {first:.3f}, by 1")
