@@ -14,7 +14,8 @@ from offscript.factcheck.tagging.token import TAGS
 FORM, LOWER, SHAPE, PREFIX, SUFFIX = 0, 1, 2, 3, 6
 SEEN = 10  # form, lower case, shape, prefixes of 1 to 3 and suffixes of 1 to 4 characters
 PREFIXES, SUFFIXES = 3, 4
-TEMPLATES = 27
+ENDING = SUFFIX + 2  # of three characters
+TEMPLATES = SEEN + 17
 OUTSIDE = np.uint64(0x9E3779B97F4A7C15)  # what stands before the first word and after the last
 
 
@@ -97,29 +98,36 @@ def _features(
     own = seen[word]
     before, after = (word - 1 if word > first else -1), (word + 1 if word + 1 < last else -1)
     before_2, after_2 = (word - 2 if word - 1 > first else -1), (word + 2 if word + 2 < last else -1)
-    hashes = np.empty(TEMPLATES, dtype=np.uint64)
-    hashes[:SEEN] = own
     history = np.uint64(tag + 1)
-    histories = _mix(history, np.uint64(tag_before + 1))
-    hashes[10] = history
-    hashes[11] = histories
-    hashes[12] = _mix(own[LOWER], history)
-    hashes[13] = _of(seen, before, LOWER)
-    hashes[14] = _of(seen, before_2, LOWER)
-    hashes[15] = _of(seen, after, LOWER)
-    hashes[16] = _of(seen, after_2, LOWER)
-    hashes[17] = _mix(_of(seen, before, LOWER), own[LOWER])
-    hashes[18] = _mix(own[LOWER], _of(seen, after, LOWER))
-    hashes[19] = _of(seen, before, SUFFIX + 2)
-    hashes[20] = _of(seen, after, SUFFIX + 2)
-    hashes[21] = _mix(_of(seen, before, SHAPE), own[SHAPE])
-    hashes[22] = _mix(own[SHAPE], _of(seen, after, SHAPE))
-    hashes[23] = _mix(own[SHAPE], np.uint64(word == first))
-    hashes[24] = _mix(own[SUFFIX + 2], history)
-    hashes[25] = _mix(own[SUFFIX + 2], _of(seen, after, SUFFIX + 2))
-    hashes[26] = np.uint64(last - first == 1)
-    for template in range(TEMPLATES):
-        rows[template] = np.int64(_mix(hashes[template], np.uint64(template + 1) * OUTSIDE) % np.uint64(size))
+    context = (
+        history,
+        _mix(history, np.uint64(tag_before + 1)),
+        _mix(own[LOWER], history),
+        _of(seen, before, LOWER),
+        _of(seen, before_2, LOWER),
+        _of(seen, after, LOWER),
+        _of(seen, after_2, LOWER),
+        _mix(_of(seen, before, LOWER), own[LOWER]),
+        _mix(own[LOWER], _of(seen, after, LOWER)),
+        _of(seen, before, ENDING),
+        _of(seen, after, ENDING),
+        _mix(_of(seen, before, SHAPE), own[SHAPE]),
+        _mix(own[SHAPE], _of(seen, after, SHAPE)),
+        _mix(own[SHAPE], np.uint64(word == first)),
+        _mix(own[ENDING], history),
+        _mix(own[ENDING], _of(seen, after, ENDING)),
+        np.uint64(last - first == 1),
+    )
+    for template in range(SEEN):
+        rows[template] = _row(own[template], template, size)
+    for place, value in enumerate(context):
+        rows[SEEN + place] = _row(value, SEEN + place, size)
+
+
+@compiled
+def _row(value: np.uint64, template: int, size: int) -> int:
+    """The row of a feature; the same value in another template is another feature."""
+    return int(_mix(value, np.uint64(template + 1) * OUTSIDE) % np.uint64(size))
 
 
 @compiled
