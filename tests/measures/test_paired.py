@@ -11,6 +11,7 @@ from hypothesis.extra import numpy as arrays
 from statsmodels.stats.multitest import multipletests
 
 from offscript.errors import OffscriptError
+from offscript.measures._ratios import pseudo_values
 from offscript.measures.intervals import (
     Estimate,
     Interval,
@@ -18,6 +19,7 @@ from offscript.measures.intervals import (
     paired_difference,
     perplexity_interval,
     rate_interval,
+    ratio_of_means_by_length,
 )
 from offscript.measures.measurement import Measurement
 from offscript.measures.paired import contributions, holm, paired_differences, unpaired_difference_of
@@ -143,3 +145,14 @@ def test_exact_figures_differ_or_do_not() -> None:
 @given(arrays.arrays(np.float64, st.integers(1, 20), elements=st.floats(0, 1)))
 def test_holm_is_statsmodels(p_values: np.ndarray) -> None:
     np.testing.assert_allclose(holm(p_values), multipletests(p_values, method="holm")[1], atol=1e-12)
+
+
+def test_parts_of_a_ratio_average_to_it_and_vary_as_it_does() -> None:
+    generator = np.random.default_rng(6)
+    shared = generator.gamma(3, 1, (500, 1))
+    top, bottom = shared + generator.gamma(4, 1, (500, 4)), shared + generator.gamma(3, 1, (500, 4))
+    found = ratio_of_means_by_length(top, bottom, generator=generator, paired=True).average
+    parts = pseudo_values(top, bottom)
+    assert parts.mean() == pytest.approx(found.value)
+    assert parts.std(ddof=1) / math.sqrt(500) == pytest.approx(found.standard_error, rel=0.1)
+    assert contributions(measured(found, per_item=parts)) == pytest.approx(parts)

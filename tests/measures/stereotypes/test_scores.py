@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from offscript.corpora.associations import Association, AssociationTest, read_predictions
 from offscript.errors import OffscriptError
+from offscript.measures.paired import contributions
 from offscript.measures.stereotypes import (
     icat,
     ideal_judgements,
@@ -222,7 +223,17 @@ def test_measurements_carry_names_recipe_and_items(tests: list[AssociationTest])
         "ties",
     } <= set(found)
     assert found["ss"].per_item is not None
-    assert found["ss"].per_item.tolist() == [100.0] * 7
+    assert found["ss"].per_item.tolist() == [100.0] * 3  # a term each
     assert found["lms"].recipe["model"] == "x"
     assert found["lms"].recipe["data"]["tests"] == 7
     assert (found["lms"].higher_is_better, found["ss"].higher_is_better) == (True, None)
+
+
+def test_terms_are_the_items_behind_the_scores(many_tests: list[AssociationTest]) -> None:
+    judged = judge(many_tests, random_scores(many_tests, generator=np.random.default_rng(1)))
+    found = {entry.name: entry for entry in measure_stereotypes(judged, recipe={})}
+    for name in ("lms", "ss"):
+        parts = contributions(found[name])
+        assert parts is not None
+        assert len(parts) == 40
+        assert parts.mean() == pytest.approx(found[name].value)

@@ -10,8 +10,8 @@ import numpy as np
 from offscript.corpora.associations import AssociationTest
 from offscript.measures.intervals import Estimate, Interval, proportion_interval
 from offscript.measures.measurement import Measurement, environment
-from offscript.measures.stereotypes.judgements import FloatArray, Judgements
-from offscript.measures.stereotypes.scores import CatScores, score_group, score_groups
+from offscript.measures.stereotypes.judgements import Judgements
+from offscript.measures.stereotypes.scores import CatScores, Terms, score_group, score_groups
 
 QUESTION = "stereotypes"
 _HIGHER_IS_BETTER = {"lms": True, "ss": None, "icat": True}  # an ideal ss is 50
@@ -22,6 +22,7 @@ def measure_stereotypes(
 ) -> list[Measurement]:
     """`lms`, `ss` and `icat` of everything, and of each domain, task, and domain of a task.
 
+    The items behind `lms` and `ss` are the terms, in alphabetical order: the scores are their means.
     `ties` is the percentage of tests whose stereotype and anti-stereotype score the same; where there are any,
     `ss_decided` is the stereotype score of the other tests.
     """
@@ -32,21 +33,9 @@ def measure_stereotypes(
         for name, scores in score_groups(judgements, seed=seed).items()
         for measurement in _of_group(f"{name}." if name else "", scores, shared)
     ]
-    items: dict[str, FloatArray] = {
-        "lms": judgements.meaningful.astype(np.float64) * 50.0,
-        "ss": judgements.stereotype_wins * 100.0,
-    }
-    weights = _weights(judgements.tests)
-    found = [
-        replace(entry, per_item=items[entry.name], weights=weights) if entry.name in items else entry for entry in found
-    ]
+    items = dict(zip(("ss", "lms"), Terms.of(judgements).means().T, strict=True))  # each [terms]
+    found = [replace(entry, per_item=items.get(entry.name)) for entry in found]
     return [*found, *_of_ties(judgements, seed, shared)]
-
-
-def _weights(tests: Sequence[AssociationTest]) -> FloatArray:
-    """Every term counts alike, however many tests it has."""
-    _, terms, sizes = np.unique([test.target for test in tests], return_inverse=True, return_counts=True)
-    return np.asarray(1 / sizes[terms], dtype=np.float64)
 
 
 def data_recipe(tests: Sequence[AssociationTest]) -> dict[str, Any]:
