@@ -50,9 +50,9 @@ def test_without_sentences_all_features_are_zero() -> None:
 def test_a_document_counts_by_its_source_and_by_how_much_of_its_title_the_claim_names() -> None:
     kinds = [_document(AGREES, kind=Kind.high), _document(AGREES, kind=Kind.low)]
     assert document_weights("c", kinds).tolist() == [1.0, 0.2]
-    titles = ["Will County", "Cook County", "Paris", "Will (name)", ""]
+    titles = ["Will County", "Cook County", "Paris", "Will (name)", "", "How counties rule themselves in Ohio today"]
     found = document_weights("Will County is in Ohio.", [_document(AGREES, title=title) for title in titles])
-    assert found.tolist() == [1, 0.5, 0, 1, 1]
+    assert found.tolist() == [1, 0.5, 0, 1, 1, 1]
 
 
 def test_stances_are_averaged_over_the_documents_of_a_kind() -> None:
@@ -119,6 +119,16 @@ def test_the_threshold_is_the_one_with_most_right_answers() -> None:
 def test_decisions(supported: float, refuted: float, verdict: Verdict) -> None:
     probabilities = dict(zip(Verdict, (supported, refuted, 1 - supported - refuted), strict=True))
     assert VerdictModel(verdict_model("lexical").weights, 0.5).decide(probabilities) == verdict
+
+
+def test_a_compelled_model_shares_out_what_it_gave_to_not_knowing() -> None:
+    documents = [_document(AGREES, DISAGREES)]
+    free, compelled = verdict_model("lexical"), verdict_model("lexical").compelled()
+    before, after = (model.probabilities("c", documents) for model in (free, compelled))
+    decided = before[Verdict.supported] + before[Verdict.refuted]
+    assert after[Verdict.unknown] == pytest.approx(0, abs=1e-12)
+    assert after[Verdict.supported] == pytest.approx(before[Verdict.supported] / decided)
+    assert compelled.decide(after) != Verdict.unknown
 
 
 def test_what_ships_says_how_it_was_made() -> None:

@@ -1,6 +1,5 @@
 """The fact checker's whole way on FEVER (section 2.3): claims of one half among the evidence of both."""
 
-import dataclasses
 import tempfile
 from pathlib import Path
 
@@ -46,7 +45,7 @@ def fever_verdicts(
     judging = stance_model(stance) if stance else default_stance()
     verdicts = verdict_model(judging.name)
     if labels == min(LABELS):
-        verdicts = dataclasses.replace(verdicts, threshold=0.0)
+        verdicts = verdicts.compelled()
     recipe = {"fever": part, "claims": claims, "labels": labels, "stance": judging.name}
     with tempfile.TemporaryDirectory() as scratch:
         source = LocalIndex(build_index(passages.documents, scratch), kind=Kind.wikipedia)

@@ -1,5 +1,6 @@
 """From stances to a verdict: averaged by kind of source, and weighed into probabilities that are calibrated."""
 
+import dataclasses
 import functools
 import json
 from collections.abc import Mapping, Sequence
@@ -40,6 +41,9 @@ TRUST: Mapping[Kind, float] = {
 }
 """How much a document of a source counts: the word of one of low factuality settles little."""
 
+HEADLINE = 6  # content words
+IMPOSSIBLE = 1e3  # an intercept that no features make up for
+
 
 @dataclass(frozen=True)
 class VerdictModel:
@@ -61,6 +65,12 @@ class VerdictModel:
         """The verdict."""
         leading = max((Verdict.supported, Verdict.refuted), key=lambda verdict: probabilities[verdict])
         return leading if probabilities[leading] >= self.threshold else Verdict.unknown
+
+    def compelled(self) -> "VerdictModel":
+        """The same model for claims that are known to be true or false: it has to decide."""
+        weights = self.weights.weights.copy()
+        weights[VERDICTS.index(Verdict.unknown), -1] = -IMPOSSIBLE
+        return VerdictModel(dataclasses.replace(self.weights, weights=weights), 0.0)
 
     def to_json(self) -> dict[str, Any]:
         """Threshold and weights."""
@@ -128,9 +138,12 @@ def document_weights(claim: str, documents: Sequence[CheckedDocument]) -> FloatA
 
 
 def _named(title: str, asked: frozenset[str]) -> float:
-    """The share of the title's words, without what it has in brackets, that the claim holds; 1 of no title."""
+    """The share of the title's words, without what it has in brackets, that the claim holds.
+
+    1 of no title, and of a long one: that is a headline and names no subject.
+    """
     words = tokens_of(title.partition(" (")[0]).keys
-    return len(words & asked) / len(words) if words else 1.0
+    return len(words & asked) / len(words) if 0 < len(words) < HEADLINE else 1.0
 
 
 def stance_by_kind(documents: Sequence[CheckedDocument]) -> dict[Kind, Stance]:
