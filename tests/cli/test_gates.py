@@ -82,6 +82,12 @@ def test_a_gate_that_fails_ends_with_1_and_says_figure_interval_and_gate(offscri
     assert "✅ likelihood.ppl.lower&lt;0" in written
 
 
+def test_an_audit_of_texts_alone_is_an_audit(offscript: Command) -> None:
+    done = offscript("audit", "near", "--only", "samples", "--length", "8", "--out", "texts", "--quiet")
+    assert (done.code, done.errors) == (0, "")
+    assert "page " in done.output
+
+
 def test_gates_are_in_the_json(offscript: Command) -> None:
     done = offscript("audit", "near", "--oracle", "oracle", *ASKED, "--fail-on", "likelihood.ppl>0", "--json")
     assert done.code == 1

@@ -156,8 +156,6 @@ def _by_question(measurements: Sequence[Measurement]) -> dict[str, list[Measurem
         if entry.name in (other.name for other in known):
             raise OffscriptError(f"{entry.question}.{entry.name} was measured twice", next="store one run at a time")
         known.append(entry)
-    if not grouped:
-        raise OffscriptError("no measurements to store", next="measure something first")
     return grouped
 
 
