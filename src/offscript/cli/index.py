@@ -1,6 +1,6 @@
 """`offscript index`: documents become an index that claims are checked against."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -36,31 +36,43 @@ def index(
     quiet: Quiet = False,
 ) -> None:
     """Index documents in one pass, or add to an index, or delete from it. Killed, it leaves the index as it was."""
-    import json
     import time
 
+    from offscript.factcheck.analysis import Analyzer
+    from offscript.factcheck.index import add_documents, build_index, delete_documents, merge_index, open_index
+
     started = time.perf_counter()
-    _check_wishes(bool(sources), add, delete, merge, (stop_words, stemmer))
+    _check_wishes(bool(sources), add, bool(delete), merge, bool(stop_words or stemmer))
     with _following(quiet=quiet) as progress:
-        documents = _documents(sources or [], format, limit)
-        found = _written(documents if sources else None, out, add, delete or [], merge, (stop_words, stemmer), progress)
+        if delete:
+            delete_documents(out, delete)
+        if sources and add:
+            add_documents(out, _documents(sources, format, limit), progress=progress)
+        elif sources:
+            analyzer = Analyzer(stop_words or STOP_WORDS, stemmer or STEMMER)
+            build_index(_documents(sources, format, limit), out, analyzer=analyzer, progress=progress)
+        found = merge_index(out) if merge else open_index(out, verify=False)
+    _show(found, time.perf_counter() - started, as_json=as_json)
+
+
+def _show(found: "Index", seconds: float, *, as_json: bool) -> None:
+    import json
+
     report = {
-        "index": str(out),
+        "index": str(found.folder),
         "documents": len(found),
         "tokens": found.tokens,
         "analyzer": found.analyzer.settings(),
-        "bytes": sum(path.stat().st_size for path in out.iterdir() if path.is_file()),
-        "seconds": time.perf_counter() - started,
+        "bytes": sum(path.stat().st_size for path in found.folder.iterdir() if path.is_file()),
+        "seconds": seconds,
     }
     if as_json:
         typer.echo(json.dumps(report, ensure_ascii=False))
         return
-    typer.echo(f"{out}: {len(found):,} documents, {found.tokens:,} tokens, {report['seconds']:.1f} s")
+    typer.echo(f"{found.folder}: {len(found):,} documents, {found.tokens:,} tokens, {seconds:.1f} s")
 
 
-def _check_wishes(
-    sources: bool, add: bool, delete: list[str] | None, merge: bool, analysis: tuple[str | None, str | None]
-) -> None:
+def _check_wishes(sources: bool, add: bool, delete: bool, merge: bool, analysis: bool) -> None:
     from offscript.errors import OffscriptError
 
     if add and not sources:
@@ -71,7 +83,7 @@ def _check_wishes(
         raise OffscriptError(
             "a new index has nothing to delete or merge", next="add to one with --add, or leave out the documents"
         )
-    if any(analysis) and (add or not sources):
+    if analysis and (add or not sources):
         raise OffscriptError(
             "--stop-words and --stemmer are for new indexes", why="an index keeps the analysis it was made with"
         )
@@ -84,29 +96,6 @@ def _documents(sources: list[str], format: str, limit: int | None) -> Iterator["
 
     readers = [read_documents(source, format=format) for source in sources]  # type: ignore[arg-type]
     return islice(chain.from_iterable(readers), limit)
-
-
-def _written(
-    documents: Iterable["Document"] | None,
-    out: Path,
-    add: bool,
-    delete: list[str],
-    merge: bool,
-    analysis: tuple[str | None, str | None],
-    progress: "Progress",
-) -> "Index":
-    """Delete, then add or build, then merge; each step is whole before the next begins."""
-    from offscript.factcheck.analysis import Analyzer
-    from offscript.factcheck.index import add_documents, build_index, delete_documents, merge_index, open_index
-
-    if delete:
-        delete_documents(out, delete)
-    if documents is not None and add:
-        add_documents(out, documents, progress=progress)
-    elif documents is not None:
-        analyzer = Analyzer(analysis[0] or STOP_WORDS, analysis[1] or STEMMER)
-        build_index(documents, out, analyzer=analyzer, progress=progress)
-    return merge_index(out) if merge else open_index(out, verify=False)
 
 
 @contextmanager
