@@ -10,11 +10,10 @@ from pathlib import Path
 from types import MappingProxyType
 from xml.etree import ElementTree
 
-import snowballstemmer
-
 from offscript.corpora._lines import Lines
 from offscript.corpora.wordlists import WORD, words_of
 from offscript.errors import OffscriptError
+from offscript.factcheck.analysis.analyzer import stem_function
 
 SUBJECTIVITY, SENTIMENT, BIAS = "subjectivity", "sentiment", "bias"
 MAX_LINE_BYTES = 1 << 16
@@ -179,11 +178,6 @@ def _is_words(entry: str) -> bool:
     return " ".join(words_of(entry)) == " ".join(entry.lower().split())
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1 << 16)
 def _stem(word: str) -> str:
-    return str(_stemmer().stemWord(word))
-
-
-@functools.cache
-def _stemmer() -> "snowballstemmer.stemmer":
-    return snowballstemmer.stemmer("porter")
+    return stem_function("porter")(word)

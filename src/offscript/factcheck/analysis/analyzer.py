@@ -38,7 +38,7 @@ class Analyzer:
         if self.stop_words not in STOP_WORDS:
             raise OffscriptError(f"unknown stop words {self.stop_words!r}", next=nearest(self.stop_words, STOP_WORDS))
         if self.stemmer != NONE:
-            _stem_function(self.stemmer)
+            stem_function(self.stemmer)
 
     def terms(self, text: str) -> list[str]:
         """The terms of a text in order."""
@@ -81,12 +81,13 @@ def drop_absent(numbers: NDArray[np.int32], counts: NDArray[np.int64]) -> tuple[
 
 
 def _stems(entries: Sequence[bytes], stemmer: str) -> list[bytes]:
-    stem = _stem_function(stemmer)
+    stem = stem_function(stemmer)
     return [stem(entry.decode("utf-8")).encode("utf-8") for entry in entries]
 
 
 @functools.cache
-def _stem_function(name: str) -> Callable[[str], str]:
+def stem_function(name: str) -> Callable[[str], str]:
+    """What reduces a word in lower case to its stem: "porter", or one of Snowball's languages."""
     try:
         import snowballstemmer
     except ImportError as error:
