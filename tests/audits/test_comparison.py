@@ -136,10 +136,12 @@ def test_what_one_run_lacks_or_is_infinite_is_left_out_with_its_reason(tmp_path:
 def test_bad_runs_are_refused(tmp_path: Path) -> None:
     path = stored(tmp_path / "one", "a", score("x", 0, 1))
     other = stored(tmp_path / "two", "a", score("y", 0, 1))
+    (tmp_path / "notes.json").write_text("{}")
     for paths, said in (
         ([path], "two or more"),
         ([path, path.parent], "named twice"),
         ([path, tmp_path / "nothing"], "no results"),
+        ([path, tmp_path / "notes.json"], "not a file of offscript's results"),
         ([path, other], "share no figure"),
     ):
         with pytest.raises(OffscriptError, match=said):
@@ -148,8 +150,8 @@ def test_bad_runs_are_refused(tmp_path: Path) -> None:
 
 def test_runs_of_one_model_have_labels_of_their_own(tmp_path: Path) -> None:
     paths = [stored(tmp_path / folder, "a", score("x", 0, 1)) for folder in ("one", "two")]
-    labels = [run.label for run in read_runs([tmp_path / "one", tmp_path / "two"])]
-    assert len(set(labels)) == len(paths) == 2
+    assert [run.label for run in read_runs(paths)] == ["a (1)", "a (2)"]
+    assert [run.path for run in read_runs([tmp_path / "one", tmp_path / "two"])] == [path.resolve() for path in paths]
 
 
 def hostile(tmp_path: Path) -> list[Path]:

@@ -1,6 +1,7 @@
 """Runs held against the first of them: which figures differ by more than chance."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
@@ -92,18 +93,21 @@ def read_runs(paths: Sequence[Path]) -> list[Run]:
     files = [_newest_results(path) for path in paths]
     if len(set(files)) < len(files):
         raise OffscriptError("a run is named twice", next="name each once")
+    measured = [read_results(file, with_items=True) for file in files]
     documents = [json.loads(file.read_text(encoding="utf-8")) for file in files]
     models = [str(document["model_name"]) for document in documents]
     return [
         Run(
-            label=model if models.count(model) == 1 else f"{model} ({file.parent.parent.name}, {file.stem[8:27]})",
+            label=model if models.count(model) == 1 else f"{model} ({place})",
             model=model,
             date=datetime.fromtimestamp(document["date"], tz=timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
             config=document["config"],
             path=file,
-            figures={f"{entry.question}.{entry.name}": entry for entry in read_results(file, with_items=True)},
+            figures={f"{entry.question}.{entry.name}": entry for entry in entries},
         )
-        for file, document, model in zip(files, documents, models, strict=True)
+        for place, (file, document, model, entries) in enumerate(
+            zip(files, documents, models, measured, strict=True), start=1
+        )
     ]
 
 
@@ -116,22 +120,27 @@ def compare_runs(runs: Sequence[Run], *, seed: int = 1) -> Comparison:
     first, contrasts, left_out = runs[0], [], []
     wanted = max(_RESAMPLES, round(4 * len(first.figures) * (len(runs) - 1) / (1 - LEVEL)))
     for place, run in enumerate(runs[1:]):
-        shared = [name for name in first.figures if name in run.figures]
-        left_out += [
-            (name, f"only {one.label} has it")
-            for one, other in ((first, run), (run, first))
-            for name in one.figures
-            if name not in other.figures
-        ]
-        infinite = [
-            name for name in shared if not np.isfinite([first.figures[name].value, run.figures[name].value]).all()
-        ]
-        left_out += [(name, "it is infinite") for name in infinite]
-        generator = np.random.default_rng([seed, place])
-        contrasts += _contrasts(first, run, [name for name in shared if name not in infinite], generator, wanted)
+        missing = _not_comparable(first, run)
+        names = [name for name in first.figures if name not in missing]
+        left_out += list(missing.items())
+        contrasts += _contrasts(first, run, names, np.random.default_rng([seed, place]), wanted)
     if not contrasts:
         raise OffscriptError("the runs share no figure", next="compare runs that asked the same questions")
     return Comparison(tuple(runs), tuple(_corrected(contrasts)), tuple(dict.fromkeys(left_out)))
+
+
+def _not_comparable(first: Run, run: Run) -> dict[str, str]:
+    """Figures that have no finite value in both runs, with the reason."""
+    infinite = [
+        name
+        for name in first.figures.keys() & run.figures.keys()
+        if not (math.isfinite(first.figures[name].value) and math.isfinite(run.figures[name].value))
+    ]
+    return {
+        **{name: f"only {first.label} has it" for name in first.figures if name not in run.figures},
+        **{name: f"only {run.label} has it" for name in run.figures if name not in first.figures},
+        **dict.fromkeys(sorted(infinite), "it is infinite"),
+    }
 
 
 def _contrasts(
