@@ -19,7 +19,7 @@ def checker() -> Checker:
 def _model(sentence: str, *others: str) -> Tabular:
     """A model that says one sentence, and knows some other words."""
     words = sentence.split()
-    symbols = [*dict.fromkeys([*words, *others]), "<end>", "<unknown>"]
+    symbols = list(dict.fromkeys([*words, *others, "<end>", "<unknown>"]))
     vocabulary = WordVocabulary(symbols, end="<end>", unknown="<unknown>")
     histories = {
         tuple(map(symbols.index, words[:size])): symbols.index(word) for size, word in enumerate([*words, "<end>"])
@@ -48,7 +48,7 @@ def test_what_a_model_says_is_checked(checker: Checker, sentence: str, verdict: 
     for sampler in ("top-k;k=1", "nucleus;p=0.9"):
         assert values[f"{sampler}.{PROMPTED}.{verdict}"] == 1
         assert values[f"{sampler}.{FREE}.{verdict}"] == 1
-        assert values[f"{sampler}.{FREE}.checkable"] == 1
+        assert values[f"{sampler}.{PROMPTED}.checkable"] == values[f"{sampler}.{FREE}.checkable"] == 1
     assert {each.text for each in found.statements} == {sentence.replace(" .", ".")}
     for entry in found.measurements:
         assert entry.interval.lower <= entry.value <= entry.interval.upper
@@ -68,6 +68,16 @@ def test_a_model_that_can_read_no_prompt_is_measured_by_its_free_sentences(check
     found = _found("Canberra is big .", checker)
     assert {each.kind for each in found.statements} <= {FREE}
     assert not [entry for entry in found.measurements if PROMPTED in entry.name]
+
+
+def test_statements_with_unknown_words_are_not_checked(checker: Checker) -> None:
+    model = _model("The capital of Australia is <unknown> .")
+    found = measure_factuality(model, checker, ["top-k,k=1"], samples=1, length=7, seed=1)
+    assert found.statements == []
+    assert {entry.name: entry.value for entry in found.measurements} == {
+        f"top-k;k=1.{PROMPTED}.checkable": 0,
+        f"top-k;k=1.{FREE}.checkable": 0,
+    }
 
 
 @pytest.mark.parametrize(

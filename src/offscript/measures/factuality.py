@@ -69,8 +69,9 @@ def measure_factuality(
     """Shares of statements that are supported, refuted and neither, as `<sampler>.<kind>.<verdict>`, with intervals.
 
     At most `samples` prompts are completed, and as many free texts of `length` tokens are drawn; all samplers have the
-    same prompts and random numbers. `<sampler>.free.checkable` is the share of free sentences that are worth checking.
-    A kind without a single statement has no figures. `progress` is told of every statement checked.
+    same prompts and random numbers. `<sampler>.<kind>.checkable` is the share of statements that can be checked: none
+    that holds the vocabulary's sign for unknown words, and of free sentences those that `is_checkable` takes. A kind
+    without a single statement has no figures. `progress` is told of every statement, checked or not.
     """
     began = time.perf_counter()
     if samples < 1 or not samplers:
@@ -79,9 +80,9 @@ def measure_factuality(
         *_completions(model, samplers, samples, seed=seed, batch_size=batch_size),
         *_free_sentences(model, samplers, samples, length, seed=seed, batch_size=batch_size),
     ]
-    statements = []
+    statements, unknown = [], _unknown_sign(model)
     for sampler, kind, text in said:
-        if kind == PROMPTED or is_checkable(text):
+        if (kind == PROMPTED or is_checkable(text)) and not (unknown and unknown in text):
             statements.append(Statement(sampler, kind, text, checker.check(text)))
         if progress is not None:
             progress(1)
@@ -98,7 +99,8 @@ def measure_factuality(
 def is_checkable(sentence: str) -> bool:
     """Whether a sentence stands by itself and says something of a name or a number.
 
-    Questions, sentences of few words, and those about somebody who is named elsewhere (he, it, we …) do not.
+    Questions, sentences of few words, and those about somebody who is named elsewhere (he, it, we …) do not. Names are
+    told by their capitals: of a model that writes none only sentences with numbers are taken.
     """
     words = _WORD.findall(sentence)
     telling = any(word[0].isupper() or word.isdigit() for word in words[1:])
@@ -164,6 +166,12 @@ def _free_sentences(
     ]
 
 
+def _unknown_sign(model: LanguageModel) -> str | None:
+    """What stands for words that the model does not know."""
+    unknown = model.vocabulary.unknown
+    return None if unknown is None else model.vocabulary.symbols()[unknown]
+
+
 def _sentences(model: LanguageModel, generated: Generated) -> list[list[str]]:
     """The sentences of each sequence, punctuation close to the words."""
     rows = zip(generated.tokens.tolist(), generated.lengths.tolist(), strict=True)
@@ -183,8 +191,8 @@ def _figures(
                 for verdict, name in NAMES.items()
                 if verdicts
             ]
-            if kind == FREE and (sentences := sum(each[:2] == (sampler, FREE) for each in said)):
-                found.append(_share(f"{label}.{FREE}.checkable", len(verdicts), sentences, None, shared))
+            if every := sum(each[:2] == (sampler, kind) for each in said):
+                found.append(_share(f"{label}.{kind}.checkable", len(verdicts), every, None, shared))
     return found
 
 
