@@ -21,6 +21,7 @@ _INPUTS = ("tokens", "types", "real")
 _MASKS = ("claim", "text")
 _OPSET = 17
 _REFIT_AT_ONCE = 32
+_LARGE = 4096
 
 
 def export_graph(network: PairNetwork, path: Path, *, encoder: Path | None = None) -> Path:
@@ -30,8 +31,9 @@ def export_graph(network: PairNetwork, path: Path, *, encoder: Path | None = Non
     with tempfile.TemporaryDirectory() as folder:
         encoder = encoder or export_encoder(network, Path(folder) / "encoder.onnx")
         heads = _export_heads(network, Path(folder) / "heads.onnx")
+        halved = _in_half_precision(onnx.load(heads))
         merged = onnx.compose.merge_models(
-            onnx.load(encoder), onnx.load(heads), io_map=[("encoded", "encoded")], outputs=list(network.heads)
+            onnx.load(encoder), halved, io_map=[("encoded", "encoded")], outputs=list(network.heads)
         )
         onnx.save(merged, path)
     return path
@@ -132,6 +134,21 @@ def _export_heads(network: PairNetwork, path: Path) -> Path:
     shown = [torch.zeros(2, 8, network.width), *masks]
     _export(_Heads(network), shown, path, ("encoded", *_MASKS), tuple(network.heads))
     return path
+
+
+def _in_half_precision(model: Any) -> Any:
+    """Large weights stored in half precision and cast back when the graph is loaded."""
+    from onnx import TensorProto, helper, numpy_helper
+
+    graph = model.graph
+    for weight in [each for each in graph.initializer if each.data_type == TensorProto.FLOAT]:
+        array = numpy_helper.to_array(weight)
+        if array.size >= _LARGE:
+            graph.initializer.remove(weight)
+            graph.initializer.append(numpy_helper.from_array(array.astype(np.float16), f"{weight.name}.half"))
+            cast = helper.make_node("Cast", [f"{weight.name}.half"], [weight.name], to=TensorProto.FLOAT)
+            graph.node.insert(0, cast)
+    return model
 
 
 def _export(module: nn.Module, shown: Sequence[Any], path: Path, inputs: Sequence[str], outputs: Sequence[str]) -> None:
