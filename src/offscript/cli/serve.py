@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
 SETTINGS = "OFFSCRIPT_SERVE"  # how the processes of a service learn what was asked for
+WARM_UP = "The first check loads and compiles what later ones use."
 KEEP_ALIVE = 75  # seconds: more than clients and proxies keep a connection they do not use
 THIS_MACHINE = ("127.0.0.1", "localhost")
 
@@ -74,6 +75,7 @@ def application_of(settings: dict[str, Any]) -> "FastAPI":
     ratings = Path(settings["ratings"]) if settings["ratings"] else None
     lexicons = read_lexicons(settings["lexicons"]) if settings["lexicons"] else default_lexicons()
     local = checker_on([Path(folder) for folder in settings["index"]], settings["stance"], ratings)
+    local.check(WARM_UP)
     rated = read_ratings(ratings) if ratings else None
     checker = Checker(
         [*local.providers, *(web_search(name, ratings=rated) for name in settings["search"])],

@@ -101,4 +101,4 @@ def _told(request: Request, status: int, line: str) -> Response:
     """One clear line, as JSON to programs and as a page to people."""
     if request.url.path.startswith("/api/"):
         return JSONResponse({"error": line}, status_code=status)
-    return render("error.html.j2", status=status, line=line)
+    return render(request, "error.html.j2", status=status, line=line)

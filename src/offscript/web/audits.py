@@ -55,7 +55,7 @@ def _stored(results: Path, folder: Path) -> StoredAudit | None:
 async def audits(request: Request) -> Response:
     """All audits."""
     listed = await run_in_threadpool(stored_audits, request.app.state.audits)
-    return render("audits.html.j2", audits=True, listed=listed)
+    return render(request, "audits.html.j2", listed=listed)
 
 
 @router.get("/{key}")

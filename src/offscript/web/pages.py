@@ -26,7 +26,7 @@ router = APIRouter(include_in_schema=False)
 @router.get("/")
 async def start(request: Request) -> Response:
     """Where a claim is entered."""
-    return render("start.html.j2", examples=EXAMPLES, audits=request.app.state.audits is not None)
+    return render(request, "start.html.j2", examples=EXAMPLES)
 
 
 @router.get("/check")
@@ -34,7 +34,7 @@ async def check(request: Request, claim: Annotated[str, Query()] = "") -> Respon
     """What was found for a claim."""
     checks: Checks = request.app.state.checks
     found = await checks.of(read_claim(claim))
-    return render("results.html.j2", results=show_results(found))
+    return render(request, "results.html.j2", results=show_results(found))
 
 
 @router.get("/document")
@@ -45,13 +45,13 @@ async def document(
     checks: Checks = request.app.state.checks
     found = await checks.of(read_claim(claim))
     reading = await run_in_threadpool(show_reading, found, document, order, request.app.state.cues)
-    return render("document.html.j2", reading=reading)
+    return render(request, "document.html.j2", reading=reading)
 
 
 @router.get("/api")
 async def manual(request: Request) -> Response:
     """The API described, from its own schema."""
-    return render("manual.html.j2", manual=show_manual(request.app.openapi()))
+    return render(request, "manual.html.j2", manual=show_manual(request.app.openapi()))
 
 
 @router.get("/static/{name}")

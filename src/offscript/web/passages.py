@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from offscript.factcheck.checked import CheckedSentence
+from offscript.factcheck.stance.stance import Stance
 
 SHADES = 4
 UNSHADED = "unrelated"
@@ -25,6 +26,11 @@ def to_passage(sentence: CheckedSentence, longest: int) -> Passage:
     probability = max(sentence.stance.probabilities)
     text, cut = shorten(sentence.text, longest)
     return Passage(sentence.number, text, cut, stance, round(100 * probability), _shade(stance, probability))
+
+
+def tellingness(stance: Stance) -> float:
+    """How much a sentence says: taking a side counts in full, mere discussion by half."""
+    return max(stance.agree, stance.disagree) + stance.discuss / 2
 
 
 def shorten(text: str, longest: int) -> tuple[str, int]:

@@ -9,7 +9,7 @@ from offscript.factcheck.stance.stance import STANCES
 from offscript.web.drawings.cloud import PlacedWord, place_words
 from offscript.web.drawings.pie import Slice, cut
 from offscript.web.drawings.radar import Radar, draw_radar
-from offscript.web.passages import Passage, shorten, to_passage
+from offscript.web.passages import Passage, shorten, tellingness, to_passage
 from offscript.web.results import document_link, stance_shares, title_of, web_address
 
 TELLING = "telling"
@@ -89,7 +89,7 @@ def _ordered(checked: CheckedDocument, order: str) -> list[CheckedSentence]:
 
     def weight(sentence: CheckedSentence) -> float:
         if order == TELLING:
-            return 1 - sentence.stance.unrelated
+            return tellingness(sentence.stance)
         return sentence.stance.probabilities[STANCES.index(order)]
 
     spoken = [sentence for sentence in checked.sentences if sentence.text.strip()]

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from offscript import __version__, report
@@ -20,9 +21,10 @@ STATIC_FILES = {
 }
 
 
-def render(template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
+def render(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
     """A page; text that is no valid Unicode is shown with replacement characters."""
-    text = _environment().get_template(template).render(version=__version__, longest_claim=LONGEST_CLAIM, **values)
+    common = {"version": __version__, "longest_claim": LONGEST_CLAIM, "audits": request.app.state.audits is not None}
+    text = _environment().get_template(template).render(**common, **values)
     return HTMLResponse(text.encode("utf-8", "replace"), status_code=status)
 
 

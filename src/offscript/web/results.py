@@ -9,7 +9,7 @@ from offscript.factcheck.documents.document import Document
 from offscript.factcheck.sources.source import Kind
 from offscript.factcheck.stance.stance import STANCES, Stance
 from offscript.web.drawings.bars import Part, divide
-from offscript.web.passages import Passage, shorten, to_passage
+from offscript.web.passages import Passage, shorten, tellingness, to_passage
 
 VERDICT_WORDS = {Verdict.supported: "Supported", Verdict.refuted: "Refuted", Verdict.unknown: "Not enough information"}
 VERDICT_CLASSES = {Verdict.supported: "agree", Verdict.refuted: "disagree", Verdict.unknown: "unknown"}
@@ -135,11 +135,7 @@ def _group(kind: Kind, check: Check) -> Group:
 
 
 def _entry(claim: str, number: int, checked: CheckedDocument) -> Entry:
-    telling = max(
-        checked.sentences,
-        key=lambda sentence: max(sentence.stance.agree, sentence.stance.disagree, sentence.stance.discuss),
-        default=None,
-    )
+    telling = max(checked.sentences, key=lambda sentence: tellingness(sentence.stance), default=None)
     address = web_address(checked.document)
     return Entry(
         title=title_of(checked.document),
