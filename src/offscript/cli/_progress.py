@@ -84,8 +84,10 @@ class AuditBar:
         self._bar.start()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._bar.stop()
+        if kind is KeyboardInterrupt:
+            self._bar.console.print("offscript: stopped; what was answered is stored, and the same command goes on")
 
     def question(self, number: int, total: int, title: str, *, stored: bool) -> None:
         note = "at hand from an earlier run" if stored else ""

@@ -26,8 +26,17 @@ def model_histories(
 
     Here and below, row i depends on the seed and on `first_row + i` alone: parts drawn apart make up the whole.
     """
-    going_on = {"first_row": first_row, "batch_size": batch_size, "progress": progress}
-    return generate(model, rows, length, seed=seed, stop_at_end=False, **going_on).tokens
+    drawn = generate(
+        model,
+        rows,
+        length,
+        seed=seed,
+        stop_at_end=False,
+        first_row=first_row,
+        batch_size=batch_size,
+        progress=progress,
+    )
+    return drawn.tokens
 
 
 def data_histories(tokens: Tensor, rows: int, length: int, *, seed: Seed) -> Tensor:
