@@ -223,9 +223,38 @@ def test_what_sampling_adds_is_taken_off() -> None:
     marginals = Marginals(averages[0], averages[1], averages[1], paired=False)
     found = marginal_figures(marginals, ["js"], seed=1)["mgd_model.js"].estimate
     assert np.mean(plain) > 3 * apart_truly
-    assert found.value == pytest.approx(apart_truly, rel=0.5)
+    assert found.value == pytest.approx(apart_truly, rel=0.25)
     assert found.interval.lower <= apart_truly <= found.interval.upper
     assert found.interval.method == "jackknife, bias taken off"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("counted", [False, True])
+def test_intervals_cover_what_sampling_adds(counted: bool) -> None:
+    """Wide rather than wrong: over 300 tokens the plain distance is often far off, its interval not."""
+    size, sequences, repeats = 300, 400, 30
+    generator = np.random.default_rng(2)
+    sides = -np.log(np.arange(1, size + 1)) + 0.3 * generator.normal(size=(2, 1, size))
+    noise = 2 * generator.normal(size=(30, 1000, size))
+    true = [np.mean([normalised(side + part).mean(axis=0) for part in noise], axis=0) for side in sides]
+    held = []
+    for repeat in range(repeats):
+        averages = []
+        for side in sides:
+            drawn = normalised(side[:, None] + 2 * generator.normal(size=(sequences, 1, size)))
+            averages.append(Averages(sequences, 1, size))
+            averages[-1].add(slice(0, sequences), slice(0, 1), torch.from_numpy(drawn).log())
+        if counted:
+            averages[1] = Averages(sequences, 1, size)
+            uniform = generator.random((sequences, 1, 1))
+            averages[1].count(torch.from_numpy((drawn.cumsum(axis=-1) < uniform).sum(axis=-1).clip(max=size - 1)))
+        marginals = Marginals(averages[0], averages[0], averages[1], paired=False)
+        for name, figure in marginal_figures(marginals, ["js", "tv"], seed=repeat).items():
+            if name.startswith("mgd_model"):
+                truth = apart(name.partition(".")[2], true[0].tolist(), true[1].tolist())
+                held.append(figure.estimate.interval.lower <= truth <= figure.estimate.interval.upper)
+    assert len(held) == 2 * repeats
+    assert np.mean(held) >= 0.93
 
 
 def normalised(logits: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any, np.dtype[np.float64]]:

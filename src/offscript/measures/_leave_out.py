@@ -3,7 +3,9 @@
 Chosen by measured coverage. On random tables, with distributions averaged or counted, this covers 0.945 to 0.97, the
 percentile and the mirrored bootstrap 0.89 to 0.94. Over large vocabularies such a distance is too large by what
 sampling adds, often by many standard errors; that bias is judged by how the distance grows as the sample is halved and
-quartered. (The jackknife's own estimate of it would cover 0.71 to 0.95 on the tables: total variation has kinks.)
+quartered. (The jackknife's own estimate of it would cover 0.71 to 0.95 on the tables: total variation has kinks.) With
+300 tokens and 400 to 2,000 sequences that covers 0.95 to 1, and the value is off by a tenth where the plain distance
+was up to four times the true one; from 400 counted tokens a third of the push remains.
 """
 
 import math
@@ -38,12 +40,14 @@ class Unbiased(NamedTuple):
     def extrapolated(cls, whole: FloatArray, halves: FloatArray, quarters: FloatArray) -> "Unbiased":
         """From the figure [lengths] of the sample, and of its halves and quarters on average.
 
-        The pace is one for all lengths.
+        The value is Richardson's, 8/3 whole - 2 halves + 1/3 quarters, which is rid of biases of n^-1 and n^-2; how far
+        the second term reaches beside the first is one for all lengths.
         """
         growth, before = float((halves - whole).mean()), float((quarters - halves).mean())
-        pace = min(max(before / growth, SLOWEST), FASTEST) if growth > 0 else FASTEST
+        pace = min(max(before / growth, 1.0), FASTEST) if growth > 0 else FASTEST
         gain = np.maximum(halves - whole, 0.0)
-        lower, value, upper = (np.maximum(whole - gain / (step - 1), 0.0) for step in (SLOWEST, pace, FASTEST))
+        shares = 1 / (SLOWEST - 1), 1 + (FASTEST - pace) / 3, 1 / (FASTEST - 1)
+        lower, value, upper = (np.maximum(whole - share * gain, 0.0) for share in shares)
         return cls(value, lower, upper)
 
     def over(self, other: "Unbiased") -> "Unbiased":
