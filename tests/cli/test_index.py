@@ -165,7 +165,7 @@ def test_judgments_of_other_queries_are_refused(offscript: Command, documents: P
 def test_retrieval_models_are_listed(offscript: Command) -> None:
     listed = [row["model"] for row in offscript("ls", "retrieval", "--json").json]
     assert listed[0] == "bm25"
-    assert "dfr-be-b-z (default: dfr-be-b-z,z=1.0)" in listed
+    assert "dfr-be-b-z (default)" in listed
     assert len(listed) == 65
 
 

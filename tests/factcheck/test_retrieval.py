@@ -168,6 +168,14 @@ def test_bose_einstein_is_the_formula_of_lucene_7() -> None:
     assert given[0] == pytest.approx(expected, rel=1e-9)
 
 
+def test_the_default_model_is_tuned_and_the_others_keep_lucenes_z() -> None:
+    tf, dl = np.array([1.0]), np.array([100.0])
+    scores = {name: float(retrieval_model(name).score(tf, dl, TERM)[0]) for name in (DEFAULT_MODEL, "dfr-be-l-z")}
+    assert scores[DEFAULT_MODEL] == float(retrieval_model("dfr-be-b-z,z=1.0").score(tf, dl, TERM)[0])
+    assert scores[DEFAULT_MODEL] != float(retrieval_model("dfr-be-b-z,z=0.3").score(tf, dl, TERM)[0])
+    assert scores["dfr-be-l-z"] == float(retrieval_model("dfr-be-l-z,z=0.3").score(tf, dl, TERM)[0])
+
+
 def test_lucenes_length_byte_keeps_four_bits() -> None:
     lengths = np.array([0, 1, 23, 24, 39, 40, 41, 42, 55, 56, 57, 58, 60, 1000, 2**31 - 1], dtype=np.int32)
     expected = [0, 1, 23, 24, 39, 40, 40, 42, 54, 56, 56, 56, 60, 984, 24 + (15 << 27)]

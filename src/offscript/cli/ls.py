@@ -92,10 +92,9 @@ def _experiments() -> list[dict[str, Any]]:
 def _retrieval_models() -> list[dict[str, Any]]:
     from offscript.factcheck.retrieval import DEFAULT_MODEL, model_names, retrieval_model
 
-    default = DEFAULT_MODEL.partition(",")[0]
     return [
         {
-            "model": f"{name} (default: {DEFAULT_MODEL})" if name == default else name,
+            "model": f"{name} (default)" if name == DEFAULT_MODEL else name,
             "about": _first_sentence(retrieval_model(name)),
         }
         for name in model_names()
