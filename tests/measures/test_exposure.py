@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch import Tensor
 
 from offscript.corpora.vocabularies import WordVocabulary
@@ -260,6 +262,18 @@ def test_intervals_cover_what_sampling_adds(counted: bool) -> None:
 def normalised(logits: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any, np.dtype[np.float64]]:
     weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
     return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.integers(1, 8))
+def test_no_token_that_could_be_first_is_passed_over(seed: int, groups: int, size: int) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    averages = Averages(groups, 1, size)
+    averages.sums = torch.randint(0, 4, (groups, 1, size), generator=generator).double()
+    weights = torch.randint(0, 5, (20, groups), generator=generator).double()
+    weights[:, 0] += 1
+    expected = (weights @ averages.sums[:, 0]).numpy()
+    found = averages.most_probable(weights, 0)
+    assert (np.take_along_axis(expected, found.numpy()[:, None], axis=1)[:, 0] == expected.max(axis=1)).all()
 
 
 def test_greedy_marginal_deviation_is_in_doubt_where_two_tokens_tie(written_down: Callable[..., Tabular]) -> None:

@@ -53,6 +53,18 @@ class Averages:
         """The marginal at one length for each row of group weights [rows, groups]: [rows, V]."""
         return (weights @ self.sums[:, place].double()) / (weights @ self.sizes).unsqueeze(1)
 
+    def most_probable(self, weights: Tensor, place: int) -> Tensor:
+        """The marginal's most probable token at one length for each row of group weights [rows, groups]: [rows].
+
+        Whatever the weights, a token that no group finds likelier than the likeliest of all is never the first.
+        """
+        sums = self.sums[:, place]  # [groups, V]
+        first = int(sums.sum(dim=0).argmax())
+        contends = (sums > sums[:, first, None]).any(dim=0)
+        contends[first] = True
+        tokens = contends.nonzero().squeeze(1)
+        return tokens[(weights @ sums[:, tokens].double()).argmax(dim=1)]
+
 
 @dataclass(frozen=True)
 class Marginals:
@@ -226,7 +238,7 @@ def _greedy_deviations(
         part = slice(first, first + rows)
         of_model, of_data = (torch.from_numpy(weights[part]) for weights in (model_weights, data_weights))
         for place in range(marginals.lengths):
-            truth = marginals.data_on_data.weighted(of_data, place).argmax(dim=1)
-            on_model[part, place] = marginals.model_on_model.weighted(of_model, place).argmax(dim=1) != truth
-            on_data[part, place] = marginals.model_on_data.weighted(of_data, place).argmax(dim=1) != truth
+            truth = marginals.data_on_data.most_probable(of_data, place)
+            on_model[part, place] = marginals.model_on_model.most_probable(of_model, place) != truth
+            on_data[part, place] = marginals.model_on_data.most_probable(of_data, place) != truth
     return on_model, on_data
