@@ -18,6 +18,7 @@ import yaml
 from offscript.audits.sweep import read_sweep, run_sweep, store_sweep
 from offscript.audits.workers import Place
 from offscript.errors import OffscriptError
+from offscript.measures.measurement import recipe_hash
 
 TABLE = {
     "kind": "tabular",
@@ -77,7 +78,7 @@ def test_a_grid_is_every_combination_with_its_changes(tmp_path: Path, oracle: st
     assert last.trainings[0]["model"]["hidden"] == 8
     assert last.trainings[0]["algorithm"] == "scheduled-sampling"
     assert (last.trainings[0]["seed"], last.seed) == (2, 2)
-    assert len({cell.subject for point in sweep.points for cell in point.cells}) == 12
+    assert len({recipe_hash(cell.recipe) for point in sweep.points for cell in point.cells}) == 12
 
 
 def test_models_and_samplers_can_be_axes(tmp_path: Path, oracle: str) -> None:

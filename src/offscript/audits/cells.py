@@ -3,7 +3,7 @@
 So it can be sent to another process or machine, its recipe names its file, and resuming is skipping what exists.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Protocol
@@ -56,11 +56,6 @@ class Cell(BaseModel):
             **environment(),
         }
 
-    @property
-    def subject(self) -> str:
-        """Equal for cells that can share one loaded or trained model."""
-        return repr((self.name, self.model, self.trainings, self.oracle))
-
 
 class Watcher(Protocol):
     """Who follows cells."""
@@ -75,7 +70,7 @@ class Watcher(Protocol):
 def run_cells(
     cells: Sequence[Cell], out: Path, *, device: str = "cpu", watcher: Watcher | None = None
 ) -> list[list[Measurement]]:
-    """Run cells of one subject, the model of which is loaded or trained once, and only if some cell is missing."""
+    """Run cells of one model, which is loaded or trained once, and only if some cell is missing."""
     store, found = Store(out / CELLS), []
     model: LanguageModel | None = None
     for cell in cells:
@@ -89,14 +84,6 @@ def run_cells(
             store.save(_asked(cell, model, device), cell.recipe)
         found.append(store.load(cell.recipe))
     return found
-
-
-def by_subject(cells: Iterable[Cell]) -> list[list[Cell]]:
-    """The cells that share a model together, in the order their subjects first come up."""
-    groups: dict[str, list[Cell]] = {}
-    for cell in cells:
-        groups.setdefault(cell.subject, []).append(cell)
-    return list(groups.values())
 
 
 def require_known(question: str) -> None:

@@ -14,7 +14,7 @@ from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -64,12 +64,12 @@ def run_groups(
     store = Store(out / CELLS)
     missing = [number for number, group in enumerate(groups) if not all(store.has(cell.recipe) for cell in group)]
     told = finished or (lambda number: None)
-    for number in sorted(set(range(len(groups))) - set(missing)):
-        told(number)
-    for place_in_missing, found in _runner(place)([groups[number] for number in missing], out.resolve(), place):
-        number = missing[place_in_missing]
-        _keep(store, groups[number], found)
-        told(number)
+    for number in range(len(groups)):
+        if number not in missing:
+            told(number)
+    for which, found in _runner(place)([groups[number] for number in missing], out.resolve(), place):
+        _keep(store, groups[missing[which]], found)
+        told(missing[which])
     return [[store.load(cell.recipe) for cell in group] for group in groups]
 
 
@@ -165,7 +165,7 @@ def _work(group: list[Cell], out: Path, threads: int, device: str) -> Found:
     return run_cells(group, out, device=device)
 
 
-def _give_up(group: Group) -> None:
+def _give_up(group: Group) -> NoReturn:
     raise OffscriptError(
         f"{group[0].name} was lost {_RETRIES + 1} times", why="its worker died each time", next="look at its memory"
     )
