@@ -53,6 +53,12 @@ def asked_of_hub(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     return asked
 
 
+def test_cards_of_other_things_that_ship_are_left_alone(assets: Path) -> None:
+    (assets / "stance").mkdir()
+    (assets / "stance/card.json").write_text('{"kind": "onnx"}')
+    assert list(shipped_models()) == ["offscript/paper", "offscript/paper-student"]
+
+
 @pytest.mark.usefixtures("assets")
 def test_shipped_models_are_listed_with_their_cards() -> None:
     listed = shipped_models()

@@ -18,7 +18,7 @@ from offscript.models.hub import HubLanguageModel
 from offscript.models.language_model import LanguageModel
 from offscript.models.pickles import refuse_pickles
 from offscript.models.seqgan_oracle import is_seqgan_oracle, load_seqgan_oracle
-from offscript.models.storage import CARD, load, read_card
+from offscript.models.storage import CARD, WEIGHTS, load, read_card
 from offscript.models.tabular import Tabular
 from offscript.models.uniform import Uniform
 
@@ -29,8 +29,12 @@ _APPROXIMATION = ("approximate", "floor", "seed")
 
 
 def shipped_models() -> dict[str, dict[str, Any]]:
-    """The cards of the models that come with the package, by their full name."""
-    return {SHIPPED + card.parent.name: read_card(card.parent) for card in sorted(_ASSETS.glob(f"*/{CARD}"))}
+    """The cards of the language models that come with the package, by their full name.
+
+    What else ships with a card, such as a model of stances, holds its weights in other files.
+    """
+    folders = sorted(card.parent for card in _ASSETS.glob(f"*/{CARD}") if (card.parent / WEIGHTS).is_file())
+    return {SHIPPED + folder.name: read_card(folder) for folder in folders}
 
 
 def load_model(text: str, *, device: str = "cpu") -> LanguageModel:
