@@ -114,6 +114,13 @@ def test_articles(name: str, told: str) -> None:
     assert with_article(name) == told
 
 
+def test_a_cache_that_cannot_be_written_is_told_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "almanac").write_text("in the way")
+    monkeypatch.setenv("OFFSCRIPT_CACHE", str(tmp_path))
+    with pytest.raises(OffscriptError, match="cannot be written.*OFFSCRIPT_CACHE"):
+        almanac_index()
+
+
 def _documents(_: int) -> int:
     return len(almanac_index())
 

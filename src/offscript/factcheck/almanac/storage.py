@@ -3,7 +3,6 @@
 import functools
 import hashlib
 import itertools
-import shutil
 import tempfile
 from collections.abc import Iterable
 from importlib import metadata
@@ -55,16 +54,26 @@ def almanac_is_written() -> bool:
 
 def _write(folder: Path) -> None:
     """Build beside the final place and rename: who comes first wins, and nobody sees half an almanac."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".almanac-") as temporary:
-        built = Path(temporary) / "index"
-        build_index(almanac_documents(almanac_facts()), built)
-        try:
-            built.rename(folder)
-        except OSError:
-            if not (folder / MANIFEST).exists():
-                shutil.rmtree(folder, ignore_errors=True)
-                built.rename(folder)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".almanac-") as temporary:
+            built = Path(temporary) / "index"
+            build_index(almanac_documents(almanac_facts()), built)
+            _moved(built, folder)
+    except OSError as error:
+        raise OffscriptError(
+            f"the almanac cannot be written to {folder}",
+            why=error.strerror or str(error),
+            next="let OFFSCRIPT_CACHE name a folder that can be written to",
+        ) from error
+
+
+def _moved(built: Path, folder: Path) -> None:
+    try:
+        built.rename(folder)
+    except OSError:
+        if not (folder / MANIFEST).exists():
+            raise
 
 
 def _folder() -> Path:
