@@ -1,5 +1,6 @@
 """`offscript index` and `offscript measure retrieval` as a user meets them."""
 
+import bz2
 import csv
 import json
 import lzma
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from offscript.cli import main
+from offscript.factcheck.index import open_index
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,34 @@ def test_the_analysis_can_be_chosen_for_a_new_index(offscript: Command, document
         "index", documents, "--out", out, "--stop-words", "none", "--stemmer", "none", "--limit", "2", "--json"
     )
     assert (built.json["documents"], built.json["analyzer"]) == (2, {"stop_words": "none", "stemmer": "none"})
+
+
+WIKIPEDIA = """<mediawiki><siteinfo><base>https://en.wikipedia.org/wiki/Main_Page</base></siteinfo>
+<page><title>Canberra</title><ns>0</ns><id>7</id><revision><timestamp>2017</timestamp>
+<text>'''Canberra''' is the [[capital city|capital]] of {{flag|AU}} Australia.</text></revision></page>
+<page><title>Talk:Canberra</title><ns>1</ns><id>8</id><revision><text>Hello</text></revision></page></mediawiki>"""
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "ids"),
+    [
+        ("dump.xml.bz2", bz2.compress(WIKIPEDIA.encode()), ["7"]),
+        ("trec.txt", b"<DOC>\n<DOCNO> T-1 </DOCNO>\n<TEXT>The capital of Australia</TEXT>\n</DOC>\n", ["T-1"]),
+        ("cisi.all", b".I 1\n.T\nCanberra\n.W\nThe capital of Australia\n.I 2\n.T\nSydney\n.W\nA city\n", ["1", "2"]),
+        ("folder/a/b.txt", b"The capital of Australia", ["a/b.txt"]),
+        ("lines.jsonl.xz", lzma.compress(b'{"_id": "x", "text": "The capital of Australia"}\n'), ["x"]),
+        ("broken.txt", b"<script>alert(1)</script> capital", ["broken.txt"]),
+    ],
+)
+def test_every_layout_is_indexed(offscript: Command, tmp_path: Path, name: str, content: bytes, ids: list[str]) -> None:
+    source = tmp_path / name
+    source.parent.mkdir(parents=True, exist_ok=True)
+    source.write_bytes(content)
+    done = offscript("index", tmp_path / Path(name).parts[0], "--out", tmp_path / "index", "--json")
+    assert (done.code, done.json["documents"]) == (0, len(ids))
+    index = open_index(tmp_path / "index")
+    assert all(id in index for id in ids)
+    assert "capital" in index.document(ids[0]).text
 
 
 @pytest.mark.parametrize(
