@@ -66,8 +66,9 @@ def application_of_environment() -> "FastAPI":
 def application_of(settings: dict[str, Any]) -> "FastAPI":
     """The application that the flags describe."""
     from offscript.cli._checkers import checker_on
-    from offscript.factcheck.checking import Checker
+    from offscript.factcheck.checking import Checker, query_words
     from offscript.factcheck.language import cue_counts, default_lexicons, language_scores, read_lexicons
+    from offscript.factcheck.queries import query_of
     from offscript.factcheck.sources.engines import web_search
     from offscript.factcheck.sources.ratings import read_ratings
     from offscript.web.application import EVERY_HOST, create_application
@@ -80,6 +81,7 @@ def application_of(settings: dict[str, Any]) -> "FastAPI":
     checker = Checker(
         [*local.providers, *(web_search(name, ratings=rated) for name in settings["search"])],
         stance=local.stance,
+        query=query_of if settings["search"] else query_words,  # search engines want few words
         language=lambda text: language_scores(text, lexicons),
     )
     return create_application(

@@ -26,6 +26,7 @@ from offscript.factcheck.verdict import VerdictModel, document_weights, stance_b
 LONGEST_CLAIM = 2_000  # characters that are checked: a claim is a sentence, not a book
 LONGEST_QUERY = 64  # words
 FETCHED = 100  # documents a provider is asked for, before re-ranking
+BEGINNING = 256  # sentences that a document's stance as a whole goes by
 PREFIX = 6  # letters by which words are looked for when sentences are chosen
 UNRELATED = Stance(0.0, 0.0, 0.0, 1.0)
 _WORD = re.compile(r"\w+")
@@ -45,7 +46,8 @@ def query_words(claim: str) -> list[str]:
 class Checker:
     """Checks claims against the documents of its providers. Several threads may use one checker.
 
-    `query` makes search words of a claim, `rerank` orders what was found, `language` scores a document's words. Of all
+    `query` makes search words of a claim: all that tell something, for an index finds more by them (Table 2.1, lines 5 and
+    12); for search engines `queries.query_of`. `rerank` orders what was found, `language` scores a document's words. Of all
     documents found the best `documents` are read, and of their sentences the `judged` that share most words with the
     claim go through the stance model; the others count as unrelated.
     """
@@ -97,7 +99,8 @@ class Checker:
     def _read(self, claim: str, found: Sequence[Found]) -> tuple[CheckedDocument, ...]:
         sentences = [each.document.sentences() for each in found]
         by_sentence = self._sentence_stances(claim, [each.document for each in found], sentences)
-        by_document = self.stance.of_documents(claim, sentences) if found else np.zeros((0, 4))
+        beginnings = [own[:BEGINNING] for own in sentences]
+        by_document = self.stance.of_documents(claim, beginnings) if found else np.zeros((0, 4))
         return tuple(
             CheckedDocument(
                 document=each.document,
