@@ -46,10 +46,10 @@ def query_words(claim: str) -> list[str]:
 class Checker:
     """Checks claims against the documents of its providers. Several threads may use one checker.
 
-    `query` makes search words of a claim: all that tell something, for an index finds more by them (Table 2.1, lines 5 and
-    12); for search engines `queries.query_of`. `rerank` orders what was found, `language` scores a document's words. Of all
-    documents found the best `documents` are read, and of their sentences the `judged` that share most words with the
-    claim go through the stance model; the others count as unrelated.
+    `query` makes search words of a claim: all that tell something, since an index finds more by them than by the few
+    that search engines want (`queries.query_of`; Table 2.1, lines 5 and 12). `rerank` orders what was found, `language`
+    scores a document's words. Of all documents found the best `documents` are read, and of their sentences the `judged`
+    that share most words with the claim go through the stance model; the others count as unrelated.
     """
 
     def __init__(
