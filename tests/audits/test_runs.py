@@ -52,9 +52,13 @@ def test_runs_are_compared_in_pairs() -> None:
     assert (found.lower, found.upper) == pytest.approx(bounds)
     ordering = Ordering(figure="regret.q_per_token", order="falls", along={"high": None, "low": None}, source="here")
     measured = {f"{name}/regret.q_per_token": q_over(values) for name, values in (("high", high), ("low", low))}
-    assert ordering.judged(measured)[1] == "agrees"
+    shown, verdict = ordering.judged(measured)
+    assert verdict == "agrees"
+    assert shown.endswith(f"; falls by [{bounds[0]:.2g}, {bounds[1]:.2g}]")
     swapped = Ordering(figure="regret.q_per_token", order="rises", along={"high": None, "low": None}, source="here")
-    assert swapped.judged(measured)[1] == "disagrees"
+    shown, verdict = swapped.judged(measured)
+    assert verdict == "disagrees"
+    assert shown.endswith(f"; rises by [{-bounds[1]:.2g}, {-bounds[0]:.2g}]")
 
 
 def test_single_runs_are_compared_by_their_intervals() -> None:

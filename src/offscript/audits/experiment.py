@@ -68,16 +68,19 @@ class Ordering(_Part):
         return f"{self.figure} {self.order}: {steps} ({self.source})"
 
     def judged(self, found: Mapping[str, Measurement]) -> tuple[str, str]:
-        """Our figures in words; the order holds, or breaks, where the differences of neighbours exclude zero."""
+        """Our figures and the steps between neighbours; the order holds, or breaks, where those exclude zero."""
         entries = [found.get(f"{variant}/{self.figure}") for variant in self.along]
         measured = [entry for entry in entries if entry is not None]
         if len(measured) < len(entries):
             return "not measured", "not measured"
-        falls = [difference(*pair) for pair in pairwise(measured if self.order == "falls" else measured[::-1])]
-        holds = all(fall.lower > 0 for fall in falls)
-        breaks = any(fall.upper < 0 for fall in falls)
+        steps = [
+            difference(*(pair if self.order == "falls" else reversed(pair))) for pair in pairwise(measured)
+        ]  # each positive in the paper's direction
+        holds = all(step.lower > 0 for step in steps)
+        breaks = any(step.upper < 0 for step in steps)
         shown = " → ".join(_told(entry) for entry in measured)
-        return shown, "agrees" if holds else "disagrees" if breaks else "undecided"
+        paired = ", ".join(f"[{step.lower:.2g}, {step.upper:.2g}]" for step in steps)
+        return f"{shown}; {self.order} by {paired}", "agrees" if holds else "disagrees" if breaks else "undecided"
 
 
 class Variant(_Part):
