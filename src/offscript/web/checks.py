@@ -3,12 +3,15 @@
 import asyncio
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from offscript.errors import OffscriptError
 from offscript.factcheck.checked import Check
+
+Result = TypeVar("Result")
 
 
 class ClaimChecker(Protocol):
@@ -59,6 +62,10 @@ class Checks:
             raise OverloadedError(
                 f"no answer within {self._limits.patience:g} seconds", next="the check goes on; ask again in a moment"
             ) from None
+
+    async def beside(self, work: Callable[[], Result]) -> Result:
+        """Do other work of the same kind in the same threads, in its turn."""
+        return await asyncio.wrap_future(self._pool.submit(work))
 
     def close(self) -> None:
         """Let running checks end and begin no others."""

@@ -3,7 +3,6 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, Response
 
@@ -44,7 +43,7 @@ async def document(
     """One document of a check."""
     checks: Checks = request.app.state.checks
     found = await checks.of(read_claim(claim))
-    reading = await run_in_threadpool(show_reading, found, document, order, request.app.state.cues)
+    reading = await checks.beside(lambda: show_reading(found, document, order, request.app.state.cues))
     return render(request, "document.html.j2", reading=reading)
 
 

@@ -1,0 +1,78 @@
+"""`offscript serve` as a user starts it: it answers, ends when told, and says in a line what it cannot do."""
+
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from offscript.errors import OffscriptError
+from offscript.factcheck.documents import Document
+from offscript.factcheck.index import build_index
+
+COMMAND = [sys.executable, "-c", "from offscript.cli import main; main()", "serve", "--port", "0"]
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Path:
+    documents = [
+        Document("a", "Australia", "Canberra is the capital of Australia."),
+        Document("s", "Sydney", "A city."),
+    ]
+    build_index(documents, tmp_path / "index")
+    return tmp_path / "index"
+
+
+@pytest.fixture(params=["1", "2"], ids=["one-process", "two-processes"])
+def service(index: Path, request: pytest.FixtureRequest) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    command = [*COMMAND, "--index", str(index), "--workers", request.param]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    found = re.search(r"http://127\.0\.0\.1:\d+", told := process.stderr.readline())
+    assert found, told
+    yield process, found[0]
+    process.kill()
+    process.wait(timeout=30)
+
+
+def test_it_answers_and_ends_when_told(service: tuple[subprocess.Popen[str], str]) -> None:
+    process, address = service
+    question = f"{address}/api/check?claim=Canberra%20is%20the%20capital%20of%20Australia."
+    with urllib.request.urlopen(question, timeout=120) as answer:
+        found = json.load(answer)
+    assert found["documents"][0]["document"]["id"] == "a"
+    assert set(found["documents"][0]["language"]) == {"subjectivity", "sentiment", "bias"}
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=60) in (0, -signal.SIGINT)
+
+
+def test_an_address_that_is_taken_is_one_line(index: Path) -> None:
+    from offscript.cli.serve import serve
+
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        with pytest.raises(OffscriptError, match=r"cannot listen at 127.0.0.1:\d+; Address already in use"):
+            serve(port=taken.getsockname()[1], index=[index])
+
+
+@pytest.mark.parametrize(
+    ("flags", "line"),
+    [
+        ({"index": [Path("nowhere")]}, "nowhere"),
+        ({"search": ["bing"]}, "unknown search engine 'bing'"),
+        ({"lexicons": Path("nowhere")}, "no such folder: nowhere"),
+    ],
+)
+def test_what_cannot_be_served_is_one_line(index: Path, flags: dict[str, Any], line: str) -> None:
+    from offscript.cli.serve import serve
+
+    with pytest.raises(OffscriptError, match=line):
+        serve(**{"port": 0, "index": [index], **flags})
