@@ -54,7 +54,7 @@ class TwoLevelModel:
     def of_pairs(self, pairs: Sequence[Pair]) -> FloatArray:
         """Stance probabilities [pairs, 4] of documents, each against its own claim."""
         features, coverage = features_of_pairs(self.relatedness.terms, pairs)
-        related = self.relatedness.of(features)
+        related = np.where([bool(pair.sentences) for pair in pairs], self.relatedness.of(features), 0.0)
         answers = np.column_stack([np.outer(related, self.reading.shares), 1 - related])
         read = np.flatnonzero(related >= self.reading.threshold).tolist()
         if read:

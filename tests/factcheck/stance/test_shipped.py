@@ -1,0 +1,79 @@
+"""The model that ships: whole, small, independent of torch, and right about plain cases."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import offscript
+from offscript._files import sha256_of
+from offscript.errors import OffscriptError
+from offscript.factcheck.stance import storage
+from offscript.factcheck.stance.recipe import stance_recipe
+from offscript.factcheck.stance.registry import SHIPPED, stance_model
+from offscript.factcheck.stance.stance import STANCES, StanceModel
+from offscript.training.recipe import find_recipe, read_content
+
+ASSET = Path(offscript.__path__[0]) / "assets" / "stance"
+
+
+@pytest.fixture(scope="module")
+def model() -> StanceModel:
+    return stance_model(SHIPPED)
+
+
+def test_files_are_those_of_the_card_and_small() -> None:
+    card = storage.read_card(ASSET)
+    assert {name: sha256_of(ASSET / name) for name in card["sha256"]} == card["sha256"]
+    assert sum(path.stat().st_size for path in ASSET.iterdir()) < 30e6
+    assert {"about", "data", "licence", "scores", "known_failures", "make_again"} <= card.keys()
+
+
+def test_the_card_has_the_shipped_recipe(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("OFFSCRIPT_DATA", str(tmp_path))
+    recipe = stance_recipe(read_content(find_recipe("stance")))
+    written = {**storage.read_card(ASSET)["recipe"], "data": str(tmp_path)}
+    assert recipe.model_dump() == written
+
+
+def test_it_runs_without_torch() -> None:
+    code = (
+        "import sys; from offscript.factcheck.stance.registry import stance_model;"
+        "stance_model().of_documents('cats eat fish', [['cats eat fish']]); print('torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+def test_plain_cases(model: StanceModel) -> None:
+    claim = "Greyson Chance sings."
+    sentences = ["Greyson Chance is a pop singer.", "Greyson Chance never sang in his life.", "Paris is in France."]
+    said = [STANCES[place] for place in model.of_sentences(claim, sentences).argmax(axis=1)]
+    assert said == ["agree", "disagree", "unrelated"]
+
+
+def test_answers_hardly_depend_on_what_is_asked_beside(model: StanceModel) -> None:
+    claim = "A tropical spider burrowed under a man's skin"
+    documents = [
+        ["Doctors removed a tropical spider from under a man's skin.", "He is well."],
+        ["Experts say the story of the spider is a hoax.", "No spider burrows under skin."],
+        ["Shares fell on Monday."],
+        [],
+    ]
+    together = model.of_documents(claim, documents)
+    alone = np.concatenate([model.of_documents(claim, [document]) for document in documents])
+    np.testing.assert_allclose(together, alone, atol=0.1)  # int8 scales activations by the batch
+    np.testing.assert_allclose(together.sum(axis=1), 1, atol=1e-6)
+    said = [STANCES[place] for place in together.argmax(axis=1)]
+    assert said == ["agree", "disagree", "unrelated", "unrelated"]
+    assert model.of_documents(claim, []).shape == (0, 4)
+
+
+def test_a_folder_that_is_no_model_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(OffscriptError, match="no stance model"):
+        stance_model(str(tmp_path))
+    (tmp_path / "card.json").write_text("{}")
+    with pytest.raises(OffscriptError, match="is no stance model; its card is of another kind"):
+        stance_model(str(tmp_path))
