@@ -50,10 +50,10 @@ def main() -> None:
 
 def _address(service: "subprocess.Popen[str]") -> str:
     assert service.stderr is not None
-    told = service.stderr.readline()
-    found = re.search(r"http://\S+", told)
-    assert found is not None, told
-    return found[0]
+    for line in service.stderr:
+        if found := re.search(r"http://\S+", line):
+            return found[0]
+    raise SystemExit("the service did not start")
 
 
 async def _storm(address: str, claims: Iterator[str], clients: int, seconds: float) -> list[tuple[str, float]]:
