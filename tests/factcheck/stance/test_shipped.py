@@ -54,7 +54,7 @@ def test_plain_cases(model: StanceModel) -> None:
     assert said == ["agree", "disagree", "unrelated"]
 
 
-def test_answers_hardly_depend_on_what_is_asked_beside(model: StanceModel) -> None:
+def test_answers_do_not_depend_on_what_is_asked_beside(model: StanceModel) -> None:
     claim = "A tropical spider burrowed under a man's skin"
     documents = [
         ["Doctors removed a tropical spider from under a man's skin.", "He is well."],
@@ -64,7 +64,7 @@ def test_answers_hardly_depend_on_what_is_asked_beside(model: StanceModel) -> No
     ]
     together = model.of_documents(claim, documents)
     alone = np.concatenate([model.of_documents(claim, [document]) for document in documents])
-    np.testing.assert_allclose(together, alone, atol=0.1)  # int8 scales activations by the batch
+    np.testing.assert_array_equal(together, alone)
     np.testing.assert_allclose(together.sum(axis=1), 1, atol=1e-6)
     said = [STANCES[place] for place in together.argmax(axis=1)]
     assert said == ["agree", "disagree", "unrelated", "unrelated"]
