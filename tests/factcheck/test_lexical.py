@@ -9,6 +9,7 @@ from offscript.factcheck.stance.lexical import (
     FEATURES,
     TERMS,
     LexicalStance,
+    _features,
     antonyms,
     sentence_features,
     with_products,
@@ -87,6 +88,10 @@ def test_tokens_of_a_sentence() -> None:
         ("word", "year"),
     ]
     assert Token("number", "2", 2.0) in found.numbers
+
+
+def test_features_come_in_their_order() -> None:
+    assert tuple(_features(tokens_of("Lyon is in Spain"), tokens_of("Lyon is in France"))) == FEATURES
 
 
 def test_antonyms_hold_both_ways() -> None:

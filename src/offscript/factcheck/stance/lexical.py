@@ -66,8 +66,8 @@ class LexicalStance:
             return np.zeros((0, len(STANCES)))
         table = sentence_features(claim, sentences)
         stances = self._weights.probabilities(with_products(table))
-        said = tokens_of(claim).content
-        stances[(table[:, 0] == 0) | (not said)] = UNRELATED  # they share no word
+        shares_nothing = table[:, FEATURES.index("coverage")] == 0
+        stances[shares_nothing | (not tokens_of(claim).content)] = UNRELATED
         return stances
 
     def of_documents(self, claim: str, documents: Sequence[Sequence[str]]) -> FloatArray:
@@ -80,7 +80,8 @@ class LexicalStance:
 def sentence_features(claim: str, sentences: Sequence[str]) -> FloatArray:
     """How each sentence stands to the claim, by `FEATURES`; [sentences, features], all from 0 to 1."""
     said = tokens_of(claim)
-    return np.array([_features(said, tokens_of(sentence)) for sentence in sentences]).reshape(-1, len(FEATURES))
+    rows = [list(_features(said, tokens_of(sentence)).values()) for sentence in sentences]
+    return np.array(rows).reshape(-1, len(FEATURES))
 
 
 def with_products(table: FloatArray) -> FloatArray:
@@ -103,7 +104,8 @@ def _averaged(stances: FloatArray) -> FloatArray:
     return mean
 
 
-def _features(claim: Tokens, sentence: Tokens) -> list[float]:
+def _features(claim: Tokens, sentence: Tokens) -> dict[str, float]:
+    """By name, in the order of `FEATURES`."""
     said = [_is_said(token, sentence) for token in claim.content]
     missing = [token for token, there in zip(claim.content, said, strict=True) if not there]
     asked, absent = _by_kind(claim.content), _by_kind(missing)
@@ -117,33 +119,37 @@ def _features(claim: Tokens, sentence: Tokens) -> list[float]:
     besides = [token for token in sentence.content if not _is_said(token, claim)]
     values_differ = _only_values_differ(missing, besides) and any(said)
     words_differ = bool(missing) and 0 < len(besides) <= FEW and any(said) and not values_differ
-    return [
-        coverage,
-        float(bool(claim.content) and not missing),
-        words,
-        names,
-        numbers,
-        subject,
-        _share(len(claim.pairs & sentence.pairs), len(claim.pairs)),
-        other_name,
-        other_number,
-        other * subject,
-        other * words * float(any(said)),
-        one_run,
-        one_run * other * float(len(missing) == absent["name"] + absent["number"]),
-        float(values_differ),
-        float(words_differ),
-        float(claim.negated != sentence.negated) * coverage,
-        float(claim.negated) * coverage,
-        float(any(antonyms().get(token.key, frozenset()) & sentence.keys for token in missing)) * coverage,
-        float(claim.exclusive) * coverage,
-        min(len(sentence.content), LONG) / LONG,
-        len(besides) / max(len(sentence.content), 1),
-        float(names == 1),
-        float(names == 1 and words == 1),
-        float(names == 1 and numbers == 1),
-        float(asked["name"] > absent["name"] and words == 1 and bool(missing) and bool(besides)),
-    ]
+    return {
+        "coverage": coverage,
+        "covered": float(bool(claim.content) and not missing),
+        "words": words,
+        "names": names,
+        "numbers": numbers,
+        "subject": subject,
+        "neighbours": _share(len(claim.pairs & sentence.pairs), len(claim.pairs)),
+        "other name": other_name,
+        "other number": other_number,
+        "other value of the subject": other * subject,
+        "other value, same words": other * words * float(any(said)),
+        "one thing differs": one_run,
+        "one thing differs, another stands there": one_run
+        * other
+        * float(len(missing) == absent["name"] + absent["number"]),
+        "only values differ": float(values_differ),
+        "only a few words differ": float(words_differ),
+        "negation differs": float(claim.negated != sentence.negated) * coverage,
+        "claim negated": float(claim.negated) * coverage,
+        "antonym": float(any(antonyms().get(token.key, frozenset()) & sentence.keys for token in missing)) * coverage,
+        "claim exclusive": float(claim.exclusive) * coverage,
+        "length": min(len(sentence.content), LONG) / LONG,
+        "said besides": len(besides) / max(len(sentence.content), 1),
+        "all names": float(names == 1),
+        "all names and words": float(names == 1 and words == 1),
+        "all names and numbers": float(names == 1 and numbers == 1),
+        "name and words, other value": float(
+            asked["name"] > absent["name"] and words == 1 and bool(missing) and bool(besides)
+        ),
+    }
 
 
 def _by_kind(tokens: Sequence[Token]) -> dict[str, int]:
