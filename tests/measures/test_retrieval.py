@@ -61,6 +61,11 @@ def test_judgments_without_a_query_are_refused(index: Index) -> None:
         measure_retrieval(index, QUERIES, {"q9": {"d1": 1}})
 
 
+def test_one_query_that_is_half_answered_is_refused(index: Index) -> None:
+    with pytest.raises(OffscriptError, match="one judged query; intervals are over queries"):
+        measure_retrieval(index, QUERIES, {"q1": {"d1": 1, "d2": 1}})
+
+
 def test_tagging_accuracy_counts_words_and_its_interval_is_over_sentences() -> None:
     taught = [TaggedSentence(("the", "dog"), ("DET", "NOUN")), TaggedSentence(("a", "cat"), ("DET", "NOUN"))]
     tagger = PerceptronTagger.train(taught, seed=1, rows=256, epochs=5)

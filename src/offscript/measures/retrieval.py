@@ -86,4 +86,6 @@ def _estimate(values: NDArray[np.float64], level: float) -> Estimate:
     """Wilson's interval where a query is either answered or not, which is so when it has one relevant document."""
     if np.isin(values, (0.0, 1.0)).all():
         return proportion_interval(int(values.sum()), len(values), level=level)
+    if len(values) < 2:
+        raise OffscriptError("one judged query", why="intervals are over queries", next="ask two or more")
     return mean_interval(values, level=level)
