@@ -30,7 +30,8 @@ from offscript.factcheck.fever import read_fever_passages
 from offscript.factcheck.index import Index, build_index
 from offscript.factcheck.retrieval import Searcher
 from offscript.factcheck.sources.local import LocalIndex
-from offscript.factcheck.stance.lexical import TERMS, LexicalStance, sentence_features, with_products
+from offscript.factcheck.stance.lexical import TERMS, sentence_features, with_products
+from offscript.factcheck.stance.registry import stance_model
 from offscript.factcheck.stance.stance import STANCES, StanceModel
 from offscript.factcheck.stance.tokens import tokens_of
 from offscript.factcheck.verdict import FEATURES as VERDICT_FEATURES
@@ -121,7 +122,7 @@ def fit_verdicts(data: Path, scratch: Path, stance: StanceModel, fever_claims: i
     passages = read_fever_passages(data / "fever", titled=True)
     chosen = np.random.default_rng(1).permutation(len(passages.claims["dev"]))[:fever_claims]
     fever = [passages.claims["dev"][number] for number in chosen]
-    almanac = almanac_claims(2_000, seed=2)
+    almanac = almanac_claims(fever_claims // 2, seed=2)
     parts = [
         verdict_table(build_index(passages.documents, scratch / "fever"), stance, fever),
         verdict_table(almanac_index(), stance, almanac),
@@ -137,10 +138,10 @@ def fit_verdicts(data: Path, scratch: Path, stance: StanceModel, fever_claims: i
         print(f"verdicts on {stance.name}, {name}: {np.mean(right):.3f} of {len(claims)} development claims")
     card = {
         "stance": stance.name,
-        "command": f"{COMMAND} --only verdicts --stance {stance.name}",
+        "command": f"{COMMAND} --only verdicts --stance {stance.name} --claims {len(fever)}",
         "data": f"{len(fever)} claims of FEVER paper_dev (CC BY-SA 3.0); {len(almanac)} almanac claims",
     }
-    write_json(ASSETS / "verdicts" / f"{stance.name}.json", {"card": card, **model.to_json()})
+    write_json(ASSETS / "verdicts" / f"{stance.name.replace('/', '-')}.json", {"card": card, **model.to_json()})
 
 
 def almanac_claims(count: int, seed: int) -> list[JudgedClaim]:
@@ -182,16 +183,7 @@ def main() -> None:
     if given.only != "verdicts":
         fit_stance(given.data, given.scratch)
     if given.only != "stance":
-        fit_verdicts(given.data, given.scratch, stance_of(given.stance), given.claims)
-
-
-def stance_of(name: str) -> StanceModel:
-    """The stance model of that name."""
-    if name == "lexical":
-        return LexicalStance()
-    from offscript.factcheck.stance.registry import stance_model
-
-    return stance_model(name)
+        fit_verdicts(given.data, given.scratch, stance_model(given.stance), given.claims)
 
 
 if __name__ == "__main__":

@@ -62,7 +62,7 @@ class Checker:
         rerank: Rerank = rerank_by_title,
         language: Language = language_scores,
         documents: int = 10,
-        judged: int = 64,
+        judged: int = 16,
     ) -> None:
         self.providers = tuple(providers)
         self.stance: StanceModel = stance or default_stance()
