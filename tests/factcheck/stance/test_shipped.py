@@ -77,3 +77,11 @@ def test_a_folder_that_is_no_model_is_refused(tmp_path: Path) -> None:
     (tmp_path / "card.json").write_text("{}")
     with pytest.raises(OffscriptError, match="is no stance model; its card is of another kind"):
         stance_model(str(tmp_path))
+
+
+def test_a_committee_votes_with_equal_weights(model: StanceModel) -> None:
+    claim, sentences = "Cats eat fish", ["Cats never eat fish."]
+    both = stance_model(f"{SHIPPED}+lexical")
+    expected = (model.of_sentences(claim, sentences) + stance_model("lexical").of_sentences(claim, sentences)) / 2
+    np.testing.assert_allclose(both.of_sentences(claim, sentences), expected)
+    assert both.name == "offscript/stance+lexical"

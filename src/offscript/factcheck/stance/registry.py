@@ -7,6 +7,7 @@ from pathlib import Path
 from offscript._specification import nearest
 from offscript.errors import OffscriptError
 from offscript.factcheck.stance import storage
+from offscript.factcheck.stance.committee import JOINT, Committee
 from offscript.factcheck.stance.stance import StanceModel
 
 SHIPPED = "offscript/stance"
@@ -16,7 +17,9 @@ _ASSET = Path(__file__).parents[2] / "assets" / "stance"
 
 @cache
 def stance_model(name: str = SHIPPED) -> StanceModel:
-    """`offscript/stance`, `lexical`, or the folder of a model that `offscript train` made."""
+    """`offscript/stance`, `lexical`, the folder of a model that `offscript train` made, or several joined by `+`."""
+    if JOINT in name and not Path(name).exists():
+        return Committee([stance_model(member) for member in name.split(JOINT)])
     if name == LEXICAL:
         from offscript.factcheck.stance.lexical import LexicalStance
 

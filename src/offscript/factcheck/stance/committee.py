@@ -1,0 +1,28 @@
+"""Several stance models that vote with equal weight: the mean of their probabilities."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from offscript.factcheck.stance.stance import StanceModel
+
+FloatArray = NDArray[np.float64]
+JOINT = "+"
+
+
+class Committee:
+    """A `StanceModel` made of others."""
+
+    def __init__(self, members: Sequence[StanceModel]) -> None:
+        self._members = tuple(members)
+
+    @property
+    def name(self) -> str:
+        return JOINT.join(member.name for member in self._members)
+
+    def of_documents(self, claim: str, documents: Sequence[Sequence[str]]) -> FloatArray:
+        return np.mean([member.of_documents(claim, documents) for member in self._members], axis=0)
+
+    def of_sentences(self, claim: str, sentences: Sequence[str]) -> FloatArray:
+        return np.mean([member.of_sentences(claim, sentences) for member in self._members], axis=0)
