@@ -7,6 +7,7 @@ from memory. Goal: 50 clients for 60 seconds, no error, 95 % of the answers with
 import argparse
 import asyncio
 import itertools
+import os
 import re
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from collections.abc import Iterator
 
 import httpx
 import numpy as np
+import psutil
 
 from offscript.factcheck.almanac import almanac_facts, draw_claims
 
@@ -41,11 +43,15 @@ def main() -> None:
     try:
         address = _address(service)
         path = "/check" if arguments.page else "/api/check"
+        before = _processor_seconds(service.pid)
         answers = asyncio.run(_storm(address + path, claims, arguments.clients, arguments.seconds))
+        used = _processor_seconds(service.pid) - before
     finally:
         service.terminate()
         service.wait(timeout=30)
     _report(answers, arguments.clients, arguments.seconds)
+    print(f"processor time of the service {1000 * used / len(answers):.1f} ms an answer, of {os.cpu_count()} cores")
+    print(f"other work on this machine: load {os.getloadavg()[0]:.1f} over the last minute, this benchmark's included")
 
 
 def _address(service: "subprocess.Popen[str]") -> str:
@@ -54,6 +60,12 @@ def _address(service: "subprocess.Popen[str]") -> str:
         if found := re.search(r"http://\S+", line):
             return found[0]
     raise SystemExit("the service did not start")
+
+
+def _processor_seconds(process: int) -> float:
+    """Of a process and those that it started."""
+    family = [psutil.Process(process), *psutil.Process(process).children(recursive=True)]
+    return sum(one.cpu_times().user + one.cpu_times().system for one in family)
 
 
 async def _storm(address: str, claims: Iterator[str], clients: int, seconds: float) -> list[tuple[str, float]]:
