@@ -25,8 +25,8 @@ TAGS = (
 )
 """The universal parts of speech, in the order of every array of tags."""
 
-# Words as the treebank cuts them: 's and n't apart, hyphens apart, numbers, initials and addresses in one piece. Parts of
-# addresses are bounded, so that no text is read more than a few times over.
+# Words as the treebank cuts them: 's and n't apart, hyphens apart, numbers, initials and addresses in one piece. The
+# parts of addresses are bounded, so that no text is read more than a few times over.
 _TOKEN = re.compile(
     r"""https?://\S+|www\.\S+|[\w.+-]{1,64}@[\w-]{1,63}\.[\w.]{1,63}
     |(?:[A-Za-z]\.){2,}|\d+(?:[.,:]\d+)+
