@@ -28,7 +28,8 @@ def reproduce(
     from offscript.audits.experiment import read_experiment, why_not
     from offscript.audits.reproduce import reproduce as run
     from offscript.audits.reproduce import store_reproduction
-    from offscript.audits.workers import Place
+    from offscript.audits.workers import HERE, Place
+    from offscript.cli._progress import counting
     from offscript.errors import OffscriptError
 
     if experiment is None:
@@ -38,7 +39,9 @@ def reproduce(
     if (reason := why_not(experiment, scale)) is not None and scale != "paper":
         raise OffscriptError(f"{experiment} cannot be run here at scale {scale}", why=reason, next=_HINT)
     place = Place(on, device=device, watcher=_Watcher(quiet=quiet))
-    found = run(read, out, seed=seed, place=place)
+    total = sum(read.runs_of(variant) for variant in read.variants)
+    with counting(f"{experiment} on {on}", total, quiet=quiet or on == HERE) as count:  # here, trainings have bars
+        found = run(read, out, seed=seed, place=place, finished=lambda number: count(1))
     folder = out / experiment / scale
     written = [*store_reproduction(found, folder, scale), *_draw(found, folder)]
     _show(found, [str(path) for path in written], as_json=as_json)
