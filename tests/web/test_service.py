@@ -15,6 +15,7 @@ from offscript.errors import OffscriptError
 from offscript.factcheck.checked import Check
 from offscript.factcheck.documents.document import Document
 from offscript.web.application import create_application
+from offscript.web.checks import OverloadedError
 from offscript.web.claims import LONGEST_CLAIM, read_claim
 from offscript.web.security import HEADERS, LARGEST_BODY
 
@@ -56,6 +57,11 @@ class Broken:
 class Refusing:
     def check(self, claim: str) -> Check:
         raise OffscriptError("Google answered 429", why="Quota exceeded", next="try again later")
+
+
+class Overloaded:
+    def check(self, claim: str) -> Check:
+        raise OverloadedError("too many claims are being checked")
 
 
 @pytest.fixture(scope="module")
@@ -238,6 +244,13 @@ def test_a_refusal_of_a_provider_is_handed_on() -> None:
     answer = TestClient(create_application(Refusing())).get("/api/check?claim=a")
     assert answer.status_code == 422
     assert answer.json() == {"error": "Google answered 429; Quota exceeded; try again later"}
+
+
+def test_too_much_to_do_asks_to_come_again() -> None:
+    answer = TestClient(create_application(Overloaded())).get("/api/check?claim=a")
+    assert answer.status_code == 503
+    assert answer.headers["retry-after"] == "2"
+    assert answer.json() == {"error": "too many claims are being checked"}
 
 
 def test_a_service_for_this_machine_answers_to_its_own_names_alone(ask: Ask) -> None:
