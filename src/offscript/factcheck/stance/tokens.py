@@ -15,6 +15,7 @@ YEARS = range(1000, 2101)
 
 Kind = Literal["word", "name", "number"]
 
+
 def _words(listed: str) -> frozenset[str]:
     return frozenset(listed.split())
 
