@@ -22,7 +22,12 @@ class Committee:
         return JOINT.join(member.name for member in self._members)
 
     def of_documents(self, claim: str, documents: Sequence[Sequence[str]]) -> FloatArray:
-        return np.mean([member.of_documents(claim, documents) for member in self._members], axis=0)
+        return _mean([member.of_documents(claim, documents) for member in self._members])
 
     def of_sentences(self, claim: str, sentences: Sequence[str]) -> FloatArray:
-        return np.mean([member.of_sentences(claim, sentences) for member in self._members], axis=0)
+        return _mean([member.of_sentences(claim, sentences) for member in self._members])
+
+
+def _mean(votes: Sequence[FloatArray]) -> FloatArray:
+    mean: FloatArray = np.mean(votes, axis=0)
+    return mean
