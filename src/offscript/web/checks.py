@@ -46,12 +46,7 @@ class Checks:
         self._pool = ThreadPoolExecutor(limits.at_once, thread_name_prefix="check")
         self._known: OrderedDict[str, Future[Check]] = OrderedDict()
         self._lock = threading.Lock()
-
-    @property
-    def unfinished(self) -> int:
-        """How many checks run or wait for their turn."""
-        with self._lock:
-            return sum(not future.done() for future in self._known.values())
+        self.unfinished = 0
 
     async def of(self, claim: str) -> Check:
         """The check of a claim; `OverloadedError` where too many wait or the wait is too long."""
@@ -74,19 +69,21 @@ class Checks:
     def _begun(self, claim: str) -> "Future[Check]":
         """The check of a claim, begun now unless it is known."""
         with self._lock:
-            self._forget()
-            if claim not in self._known:
-                unfinished = sum(not future.done() for future in self._known.values())
-                if unfinished >= self._limits.at_once + self._limits.waiting:
-                    raise OverloadedError("too many claims are being checked", next="try again in a moment")
-                self._known[claim] = self._pool.submit(self._checker.check, claim)
-            self._known.move_to_end(claim)
-            return self._known[claim]
+            if claim in self._known:
+                self._known.move_to_end(claim)
+                return self._known[claim]
+            if self.unfinished >= self._limits.at_once + self._limits.waiting:
+                raise OverloadedError("too many claims are being checked", next="try again in a moment")
+            self.unfinished += 1
+            future = self._known[claim] = self._pool.submit(self._checker.check, claim)
+        future.add_done_callback(lambda done: self._settle(claim, done))
+        return future
 
-    def _forget(self) -> None:
-        """Drop checks that failed, so that the next visitor tries again, and the oldest beyond the limit."""
-        done = [claim for claim, future in self._known.items() if future.done()]
-        good = [claim for claim in done if not self._known[claim].cancelled() and not self._known[claim].exception()]
-        too_many = max(0, len(good) - self._limits.remembered)
-        for claim in {*done}.difference(good[too_many:]):
-            del self._known[claim]
+    def _settle(self, claim: str, done: "Future[Check]") -> None:
+        """Forget a check that failed, so that the next visitor tries again, and the oldest beyond the limit."""
+        with self._lock:
+            self.unfinished -= 1
+            if done.cancelled() or done.exception() is not None:
+                del self._known[claim]
+            while len(self._known) - self.unfinished > self._limits.remembered:
+                del self._known[next(known for known, future in self._known.items() if future.done())]
