@@ -1,5 +1,7 @@
 """Words, lexicons and analyzers."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 
 from offscript.errors import OffscriptError
 from offscript.factcheck.analysis import Analyzer
+from offscript.factcheck.analysis.analyzer import stem_function
 from offscript.factcheck.analysis.lexicon import ABSENT, LexiconBuilder
 from offscript.factcheck.analysis.words import CLASS_NAMES, EMOJI, EXTEND, MAX_WORD_LENGTH, word_break_classes
 
@@ -92,6 +95,17 @@ def test_stop_words_go_and_stems_meet() -> None:
     assert Analyzer(stop_words="english").terms(text) == ["runners", "were", "running", "houses"]
     assert Analyzer(stemmer="porter").terms(text) == ["the", "runner", "were", "run", "to", "the", "hous"]
     assert Analyzer("english", "porter").terms("to be or not to be") == []
+
+
+def test_stems_do_not_depend_on_what_other_threads_stem() -> None:
+    endings = ("e", "es", "ing", "ingly", "ness", "fulness", "ational", "ization", "ers", "edly")
+    words = [f"{beginning}{ending}" for beginning in ("hous", "runn", "nation", "relat") for ending in endings]
+    alone = [stem_function("english")(word) for word in words]
+
+    with ThreadPoolExecutor(4) as threads:
+        together = threads.map(lambda _: [stem_function("english")(word) for word in words], range(60))
+
+    assert all(stems == alone for stems in together)
 
 
 @pytest.mark.parametrize("settings", [{"stop_words": "englsh"}, {"stemmer": "portr"}])

@@ -1,5 +1,6 @@
 """The checker that a verb's flags describe."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,12 +18,27 @@ Indexes = Annotated[
 StanceName = Annotated[
     str | None, typer.Option("--stance", help="offscript/stance, lexical, or a trained model's folder.")
 ]
+Engines = Annotated[
+    list[str] | None,
+    typer.Option("--search", help="A search engine to ask too: google or searxng, set in the environment."),
+]
+Lexicons = Annotated[Path | None, typer.Option("--lexicons", help="Folder of lexicons for the language of documents.")]
 Ratings = Annotated[Path | None, typer.Option("--ratings", help="Table of web sites and how factual they are.")]
 
 
-def checker_on(indexes: list[Path] | None, stance: str | None, ratings: Path | None) -> "Checker":
-    """A checker on these indexes, or on the almanac, with the stance model of that name."""
-    from offscript.factcheck.checking import Checker, default_stance
+def checker_on(
+    indexes: Sequence[Path],
+    stance: str | None = None,
+    ratings: Path | None = None,
+    *,
+    engines: Sequence[str] = (),
+    lexicons: Path | None = None,
+) -> "Checker":
+    """A checker on these indexes, or on the almanac, and on search engines, with the stance model of that name."""
+    from offscript.factcheck.checking import Checker, default_stance, query_words
+    from offscript.factcheck.language import language_scores, read_lexicons
+    from offscript.factcheck.queries import query_of
+    from offscript.factcheck.sources.engines import web_search
     from offscript.factcheck.sources.local import LocalIndex
     from offscript.factcheck.sources.ratings import Ratings as RatingTable
     from offscript.factcheck.sources.ratings import read_ratings
@@ -31,13 +47,19 @@ def checker_on(indexes: list[Path] | None, stance: str | None, ratings: Path | N
 
     judging = stance_model(stance) if stance else default_stance()
     rated = read_ratings(ratings) if ratings else RatingTable()
-    providers = [
+    cues = read_lexicons(lexicons) if lexicons else None
+    local = [
         LocalIndex(_almanac(), kind=Kind.high)
         if folder == ALMANAC and not folder.is_dir()
         else LocalIndex(folder, ratings=rated)
         for folder in indexes or [ALMANAC]
     ]
-    return Checker(providers, stance=judging)
+    return Checker(
+        [*local, *(web_search(name, ratings=rated) for name in engines)],
+        stance=judging,
+        query=query_of if engines else query_words,  # search engines want few words
+        language=lambda text: language_scores(text, cues),
+    )
 
 
 def _almanac() -> "Index":

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from offscript.cli._checkers import Indexes, Ratings, StanceName, checker_on
+from offscript.cli._checkers import Engines, Indexes, Lexicons, Ratings, StanceName, checker_on
 from offscript.cli._options import Json
 
 if TYPE_CHECKING:
@@ -19,12 +19,14 @@ SHADES = {"agree": "green", "disagree": "red", "discuss": "yellow", "unrelated":
 def check(
     claim: Annotated[str, typer.Argument(help="A sentence that says something of the world.")],
     index: Indexes = None,
+    search: Engines = None,
     stance: StanceName = None,
     ratings: Ratings = None,
+    lexicons: Lexicons = None,
     as_json: Json = False,
 ) -> None:
     """Check a claim against documents: verdict, evidence and sources. Without --index the almanac is asked."""
-    found = checker_on(index, stance, ratings).check(claim)
+    found = checker_on(index or [], stance, ratings, engines=search or [], lexicons=lexicons).check(claim)
     if as_json:
         import json
 

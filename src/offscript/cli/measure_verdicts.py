@@ -32,7 +32,7 @@ def verdicts(
     if plot is not None:
         check_chart_path(plot)
     asked = read_claims(claims)[:limit]
-    checker = checker_on(index, stance, ratings)
+    checker = checker_on(index or [], stance, ratings)
     with counting("checking", len(asked), quiet=quiet) as progress:
         judged = judge(checker, asked, progress=progress)
     recipe = {

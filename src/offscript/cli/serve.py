@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from offscript.cli._checkers import Indexes, Ratings, StanceName
+from offscript.cli._checkers import Engines, Indexes, Lexicons, Ratings, StanceName, checker_on
 from offscript.errors import OffscriptError
 
 if TYPE_CHECKING:
@@ -24,12 +24,10 @@ def serve(
     host: Annotated[str, typer.Option(help="Address to listen at; 0.0.0.0 lets other machines in.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 8000,
     index: Indexes = None,
-    search: Annotated[
-        list[str] | None, typer.Option(help="A search engine to ask too: google or searxng, set in the environment.")
-    ] = None,
+    search: Engines = None,
     stance: StanceName = None,
     ratings: Ratings = None,
-    lexicons: Annotated[Path | None, typer.Option(help="Folder of lexicons for the language of documents.")] = None,
+    lexicons: Lexicons = None,
     audits: Annotated[Path | None, typer.Option(help="Folder of stored audits to show, too.")] = None,
     workers: Annotated[int, typer.Option(min=1, help="Processes that share the work, about one a core.")] = 1,
 ) -> None:
@@ -65,31 +63,30 @@ def application_of_environment() -> "FastAPI":
 
 def application_of(settings: dict[str, Any]) -> "FastAPI":
     """The application that the flags describe."""
-    from offscript.cli._checkers import checker_on
-    from offscript.factcheck.checking import Checker, query_words
-    from offscript.factcheck.language import cue_counts, default_lexicons, language_scores, read_lexicons
-    from offscript.factcheck.queries import query_of
-    from offscript.factcheck.sources.engines import web_search
-    from offscript.factcheck.sources.ratings import read_ratings
+    from offscript.factcheck.language import cue_counts, default_lexicons, read_lexicons
     from offscript.web.application import EVERY_HOST, create_application
 
-    ratings = Path(settings["ratings"]) if settings["ratings"] else None
-    lexicons = read_lexicons(settings["lexicons"]) if settings["lexicons"] else default_lexicons()
-    local = checker_on([Path(folder) for folder in settings["index"]], settings["stance"], ratings)
-    local.check(WARM_UP)
-    rated = read_ratings(ratings) if ratings else None
-    checker = Checker(
-        [*local.providers, *(web_search(name, ratings=rated) for name in settings["search"])],
-        stance=local.stance,
-        query=query_of if settings["search"] else query_words,  # search engines want few words
-        language=lambda text: language_scores(text, lexicons),
+    lexicons = _path(settings["lexicons"])
+    cues = read_lexicons(lexicons) if lexicons else default_lexicons()
+    checker = checker_on(
+        [Path(folder) for folder in settings["index"]],
+        settings["stance"],
+        _path(settings["ratings"]),
+        engines=settings["search"],
+        lexicons=lexicons,
     )
+    if not settings["search"]:  # which would be asked, too
+        checker.check(WARM_UP)
     return create_application(
         checker,
-        cues=lambda text: cue_counts(text, lexicons),
+        cues=lambda text: cue_counts(text, cues),
         hosts=settings["hosts"] or EVERY_HOST,
-        audits=Path(settings["audits"]) if settings["audits"] else None,
+        audits=_path(settings["audits"]),
     )
+
+
+def _path(text: str | None) -> Path | None:
+    return Path(text) if text else None
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -1,6 +1,7 @@
 """The analyzer: which terms a text is found by."""
 
 import functools
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
@@ -87,7 +88,7 @@ def _stems(entries: Sequence[bytes], stemmer: str) -> list[bytes]:
 
 @functools.cache
 def stem_function(name: str) -> Callable[[str], str]:
-    """What reduces a word in lower case to its stem: "porter", or one of Snowball's languages."""
+    """What reduces a word in lower case to its stem, in any thread: "porter", or one of Snowball's languages."""
     try:
         import snowballstemmer
     except ImportError as error:
@@ -98,5 +99,14 @@ def stem_function(name: str) -> Callable[[str], str]:
         ) from error
     if name not in snowballstemmer.algorithms():
         raise OffscriptError(f"unknown stemmer {name!r}", next=nearest(name, [NONE, *snowballstemmer.algorithms()]))
-    stem: Callable[[str], str] = snowballstemmer.stemmer(name).stemWord
-    return stem
+    stemmers = _StemmerOfThread(name)
+    return lambda word: stemmers.stem(word)
+
+
+class _StemmerOfThread(threading.local):
+    """One stemmer a thread: Snowball's hold the word that they work on."""
+
+    def __init__(self, name: str) -> None:
+        import snowballstemmer
+
+        self.stem: Callable[[str], str] = snowballstemmer.stemmer(name).stemWord

@@ -7,7 +7,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Literal
 
-import snowballstemmer
+from offscript.factcheck.analysis.analyzer import stem_function
 
 LONGEST = 2_000  # characters of a sentence that are looked at: no honest sentence is longer
 APPROXIMATE = 0.005
@@ -129,9 +129,4 @@ def _value(digits: str) -> float:
 def stem(lower: str) -> str:
     """A word without accents, possessive and ending."""
     plain = unicodedata.normalize("NFKD", lower.replace("’", "'").removesuffix("'s"))
-    return str(_stemmer().stemWord("".join(sign for sign in plain if not unicodedata.combining(sign))))
-
-
-@functools.cache
-def _stemmer() -> "snowballstemmer.stemmer":
-    return snowballstemmer.stemmer("english")
+    return stem_function("english")("".join(sign for sign in plain if not unicodedata.combining(sign)))
