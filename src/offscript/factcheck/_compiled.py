@@ -13,9 +13,7 @@ from offscript.errors import OffscriptError
 try:
     import numba
 except ImportError as error:
-    raise OffscriptError(
-        "the fact checker needs numba", why="it is not installed", next="pip install offscript[factcheck]"
-    ) from error
+    raise OffscriptError("the fact checker needs numba", why="it is not installed", next="pip install numba") from error
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -169,7 +169,7 @@ def _packaged(package: str, name: str) -> Path:
     places = specification.submodule_search_locations if specification else None
     if not places:
         raise OffscriptError(
-            f"the default lexicons need {package}", why="it is not installed", next="pip install offscript[factcheck]"
+            f"the default lexicons need {package}", why="it is not installed", next=f"pip install {package}"
         )
     return Path(next(iter(places))) / name
 

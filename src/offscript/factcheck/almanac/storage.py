@@ -97,5 +97,5 @@ def _require_packages() -> None:
             metadata.version(package)
         except metadata.PackageNotFoundError as error:
             raise OffscriptError(
-                f"the almanac needs {package}", why="it is not installed", next="pip install offscript[factcheck]"
+                f"the almanac needs {package}", why="it is not installed", next=f"pip install {package}"
             ) from error

@@ -95,7 +95,7 @@ def stem_function(name: str) -> Callable[[str], str]:
         raise OffscriptError(
             f"stemmer {name!r} needs snowballstemmer",
             why="it is not installed",
-            next="pip install offscript[factcheck]",
+            next="pip install snowballstemmer",
         ) from error
     if name not in snowballstemmer.algorithms():
         raise OffscriptError(f"unknown stemmer {name!r}", next=nearest(name, [NONE, *snowballstemmer.algorithms()]))

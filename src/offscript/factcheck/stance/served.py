@@ -57,7 +57,7 @@ def _session(path: Path, threads: int | None) -> Any:
     try:
         import onnxruntime
     except ImportError as fault:
-        raise OffscriptError("the stance model needs onnxruntime", next="pip install 'offscript[factcheck]'") from fault
+        raise OffscriptError("the stance model needs onnxruntime", next="pip install onnxruntime") from fault
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads or 0
     options.log_severity_level = 3
