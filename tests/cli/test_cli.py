@@ -4,52 +4,23 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import exp, log
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from offscript import __version__
-from offscript.cli import main
 from offscript.corpora import WordVocabulary
 from offscript.models import LSTMLanguageModel, LSTMSettings, save
 
+Command = Callable[..., Any]
 TABLE = {
     "kind": "tabular",
     "vocabulary": ["A", "B"],
     "length": 2,
     "next": {"": [0.9, 0.1], "A": [0.9, 0.1], "B": [0.5, 0.5]},
 }
-
-
-@dataclass(frozen=True)
-class Done:
-    """What a command left behind."""
-
-    code: int
-    output: str
-    errors: str
-
-
-Command = Callable[..., Done]
-
-
-@pytest.fixture
-def offscript(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
-    """Run a command in this process as the installed script does."""
-
-    def run(*arguments: str, cwd: Path | None = None) -> Done:
-        monkeypatch.setattr(sys, "argv", ["offscript", *arguments])
-        if cwd is not None:
-            monkeypatch.chdir(cwd)
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main()
-        shown = capsys.readouterr()
-        return Done(int(ended.value.code or 0), shown.out, shown.err)
-
-    return run
 
 
 @pytest.fixture
@@ -60,10 +31,17 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_likelihood_of_a_table_is_exact(offscript: Command, folder: Path) -> None:
-    done = offscript("measure", "likelihood", "table.json", "--corpus", "text.txt", "--json", cwd=folder)
+@pytest.fixture
+def offscript(offscript: Command, monkeypatch: pytest.MonkeyPatch, folder: Path) -> Command:
+    """Run a command beside a table and texts."""
+    monkeypatch.chdir(folder)
+    return offscript
+
+
+def test_likelihood_of_a_table_is_exact(offscript: Command) -> None:
+    done = offscript("measure", "likelihood", "table.json", "--corpus", "text.txt", "--json")
     assert done.code == 0, done.errors
-    results = json.loads(done.output)["results"]["likelihood"]
+    results = done.json["results"]["likelihood"]
     nll = -(log(0.9 * 0.1) + log(0.1 * 0.5) + log(0.9 * 0.9)) / 6
     assert results["nll"] == pytest.approx(nll, abs=1e-12)
     assert results["ppl"] == pytest.approx(exp(nll), abs=1e-12)
@@ -71,11 +49,9 @@ def test_likelihood_of_a_table_is_exact(offscript: Command, folder: Path) -> Non
     assert results["ci"]["nll"]["lower"] < nll < results["ci"]["nll"]["upper"]
 
 
-def test_generate_prints_one_sequence_a_line_and_repeats_with_its_seed(offscript: Command, folder: Path) -> None:
+def test_generate_prints_one_sequence_a_line_and_repeats_with_its_seed(offscript: Command) -> None:
     first, second = (
-        offscript(
-            "generate", "table.json", "-n", "20", "--length", "2", "--seed", "3", "--batch-size", size, cwd=folder
-        )
+        offscript("generate", "table.json", "-n", "20", "--length", "2", "--seed", "3", "--batch-size", size)
         for size in ("1", "20")
     )
     assert first.code == 0, first.errors
@@ -85,8 +61,8 @@ def test_generate_prints_one_sequence_a_line_and_repeats_with_its_seed(offscript
     assert first.output == second.output
 
 
-def test_generate_takes_a_sampler_and_a_prefix(offscript: Command, folder: Path) -> None:
-    done = offscript("generate", "table.json", "--prefix", "A", "--length", "2", "--sampler", "greedy", cwd=folder)
+def test_generate_takes_a_sampler_and_a_prefix(offscript: Command) -> None:
+    done = offscript("generate", "table.json", "--prefix", "A", "--length", "2", "--sampler", "greedy")
     assert done.output.splitlines() == ["A A"] * 10
 
 
@@ -106,22 +82,20 @@ def test_generate_takes_a_sampler_and_a_prefix(offscript: Command, folder: Path)
         (["report", "."], "no audit in ."),
     ],
 )
-def test_bad_input_gives_one_line_and_exit_2(
-    offscript: Command, folder: Path, arguments: list[str], message: str
-) -> None:
-    done = offscript(*arguments, cwd=folder)
+def test_bad_input_gives_one_line_and_exit_2(offscript: Command, arguments: list[str], message: str) -> None:
+    done = offscript(*arguments)
     assert done.code == 2
     assert done.output == ""
     assert len(done.errors.splitlines()) == 1
     assert message in done.errors
 
 
-def test_quality_and_diversity_of_a_file(offscript: Command, folder: Path) -> None:
-    done = offscript("measure", "quality", "text.txt", "--references", "text.txt", "--json", "--order", "2", cwd=folder)
-    results = json.loads(done.output)["results"]["quality"]
+def test_quality_and_diversity_of_a_file(offscript: Command) -> None:
+    done = offscript("measure", "quality", "text.txt", "--references", "text.txt", "--json", "--order", "2")
+    results = done.json["results"]["quality"]
     assert results["corpus_bleu_1"] == results["corpus_bleu_2"] == 1.0
-    done = offscript("measure", "diversity", "text.txt", "--json", cwd=folder)
-    results = json.loads(done.output)["results"]["diversity"]
+    done = offscript("measure", "diversity", "text.txt", "--json")
+    results = done.json["results"]["diversity"]
     assert results["distinct_1"] == pytest.approx(2 / 6)
     assert results["distinct_2"] == 1.0
     assert results["entropy_2"] == pytest.approx(log(3))
@@ -129,23 +103,23 @@ def test_quality_and_diversity_of_a_file(offscript: Command, folder: Path) -> No
 
 @pytest.mark.parametrize("what", ["models", "samplers", "measures", "algorithms", "recipes"])
 def test_ls_lists_as_table_and_as_json(offscript: Command, what: str) -> None:
-    listed = json.loads(offscript("ls", what, "--json").output)
+    listed = offscript("ls", what, "--json").json
     assert isinstance(listed, list)
     assert offscript("ls", what).code == 0
 
 
-def test_audit_writes_results_and_page(offscript: Command, tmp_path: Path) -> None:
+def test_audit_writes_results_and_page(offscript: Command, folder: Path) -> None:
     vocabulary = WordVocabulary(["<unk>", "<eos>", "a", "b"])
     for name in ("student", "oracle"):
-        save(LSTMLanguageModel(vocabulary, LSTMSettings(hidden=4, embedding=4)), tmp_path / name)
-    done = offscript("audit", "student", "--oracle", "oracle", "--length", "6", "--limit", "30", "--json", cwd=tmp_path)
+        save(LSTMLanguageModel(vocabulary, LSTMSettings(hidden=4, embedding=4)), folder / name)
+    done = offscript("audit", "student", "--oracle", "oracle", "--length", "6", "--limit", "30", "--json")
     assert done.code == 0, done.errors
-    found = json.loads(done.output)
+    found = done.json
     assert {"nll", "ppl", "bpc"} <= set(found["results"]["likelihood"])
-    page = tmp_path / found["page"]
+    page = folder / found["page"]
     before = page.read_text(encoding="utf-8")
     page.unlink()
-    assert offscript("report", "audit", cwd=tmp_path).code == 0
+    assert offscript("report", "audit").code == 0
     assert page.read_text(encoding="utf-8") == before
 
 

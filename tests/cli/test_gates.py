@@ -1,45 +1,17 @@
 """Gates, summaries and comparisons as a CI job meets them: exit codes, one clear line, files."""
 
-import json
-import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
-from offscript.cli import main
 from offscript.corpora import WordVocabulary
 from offscript.models import LSTMLanguageModel, LSTMSettings, save
 
 ASKED = ("--only", "likelihood,exposure", "--length", "8", "--limit", "40", "--quiet")
-
-
-@dataclass(frozen=True)
-class Done:
-    code: int
-    output: str
-    errors: str
-
-
-Command = Callable[..., Done]
-
-
-@pytest.fixture
-def offscript(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, folder: Path) -> Command:
-    """Run a command in the folder of models as the installed script does."""
-
-    def run(*arguments: str) -> Done:
-        monkeypatch.setattr(sys, "argv", ["offscript", *arguments])
-        monkeypatch.chdir(folder)
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main()
-        shown = capsys.readouterr()
-        return Done(int(ended.value.code or 0), shown.out, shown.err)
-
-    return run
+Command = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +29,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
                     weight.copy_(3 * true + noise * torch.randn_like(true))
             save(other, where / name)
     return where
+
+
+@pytest.fixture
+def offscript(offscript: Command, monkeypatch: pytest.MonkeyPatch, folder: Path) -> Command:
+    """Run a command in the folder of models."""
+    monkeypatch.chdir(folder)
+    return offscript
 
 
 def test_a_gate_that_holds_changes_nothing(offscript: Command) -> None:
@@ -91,7 +70,7 @@ def test_an_audit_of_texts_alone_is_an_audit(offscript: Command) -> None:
 def test_gates_are_in_the_json(offscript: Command) -> None:
     done = offscript("audit", "near", "--oracle", "oracle", *ASKED, "--fail-on", "likelihood.ppl>0", "--json")
     assert done.code == 1
-    (gate,) = json.loads(done.output)["gates"]
+    (gate,) = done.json["gates"]
     assert (gate["gate"], gate["failed"]) == ("likelihood.ppl>0", True)
 
 
@@ -126,7 +105,7 @@ def runs(offscript: Command) -> tuple[str, str]:
 def test_runs_are_compared_in_pairs_on_one_page(offscript: Command, runs: tuple[str, str], folder: Path) -> None:
     done = offscript("compare", *runs, "--out", "page.html", "--json", "--summary", "compared.md")
     assert done.code == 0
-    document = json.loads(done.output)
+    document = done.json
     found = {contrast["figure"]: contrast for contrast in document["contrasts"]}
     assert all(found[name]["paired"] for name in ("likelihood.nll", "likelihood.ppl", "exposure.eb_c.js"))
     assert found["exposure.cgd_model.js"]["verdict"] == "worse"

@@ -4,47 +4,15 @@ import bz2
 import csv
 import json
 import lzma
-import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from offscript.cli import main
 from offscript.factcheck.index import open_index
 
-
-@dataclass(frozen=True)
-class Done:
-    """What a command left behind."""
-
-    code: int
-    output: str
-    errors: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.output)
-
-
-Command = Callable[..., Done]
-
-
-@pytest.fixture
-def offscript(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
-    """Run a command in this process as the installed script does."""
-
-    def run(*arguments: str | Path) -> Done:
-        monkeypatch.setattr(sys, "argv", ["offscript", *map(str, arguments)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main()
-        shown = capsys.readouterr()
-        return Done(int(ended.value.code or 0), shown.out, shown.err)
-
-    return run
+Command = Callable[..., Any]
 
 
 @pytest.fixture

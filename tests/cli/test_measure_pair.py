@@ -2,14 +2,12 @@
 
 import json
 import math
-import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-from offscript.cli import main
 
 SURE = {"A": [1, 0], "B": [0, 1]}
 EVEN = {"": [0.5, 0.5], "A": [0.5, 0.5], "B": [0.5, 0.5]}
@@ -19,12 +17,12 @@ TABLES = {
     "model2": {"": [0.9, 0.1], "A": [0.9, 0.1], "B": [0.5, 0.5]},
     "oracle2": EVEN,
 }
-Command = Callable[..., tuple[int, str, str]]
+Command = Callable[..., Any]
 
 
 @pytest.fixture
-def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Command:
-    """Run `offscript measure …` beside the tables: exit code, standard output, standard error."""
+def measure(offscript: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Command:
+    """Run `offscript measure …` beside the tables."""
     for name, following in TABLES.items():
         table = {"kind": "tabular", "vocabulary": ["A", "B"], "length": 2, "next": following}
         (tmp_path / f"{name}.json").write_text(json.dumps(table))
@@ -32,31 +30,15 @@ def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
     (tmp_path / "other.json").write_text(json.dumps(other))
     (tmp_path / "text.txt").write_text("A A\nB B\n" * 50)
     monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["offscript", "measure", *arguments])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main()
-        shown = capsys.readouterr()
-        return int(ended.value.code or 0), shown.out, shown.err
-
-    return run
+    return partial(offscript, "measure")
 
 
-def answer(done: tuple[int, str, str]) -> dict[str, Any]:
-    code, output, errors = done
-    assert code == 0, errors
-    document: dict[str, Any] = json.loads(output)
-    return document
-
-
-def test_exact_examples(command: Command) -> None:
-    first = answer(command("exposure", "model1.json", "--oracle", "oracle1.json", "--exact", "--json"))
+def test_exact_examples(measure: Command) -> None:
+    first = measure("exposure", "model1.json", "--oracle", "oracle1.json", "--exact", "--json").json
     results = first["results"]["exposure"]
     assert (results["mgd_model.tv"], results["mgd_data.tv"], results["eb_m.tv"]) == (0.5, 0.0, "inf")
     assert results["by_length.mgd_model.tv"] == [0.5]
-    second = answer(command("exposure", "model2.json", "--oracle", "oracle2.json", "--exact", "--json"))
+    second = measure("exposure", "model2.json", "--oracle", "oracle2.json", "--exact", "--json").json
     results = second["results"]["exposure"]
     assert results["cgd_data.tv"] == pytest.approx(0.2)
     assert results["cgd_model.tv"] == pytest.approx(0.36)
@@ -69,53 +51,53 @@ def test_exact_examples(command: Command) -> None:
     }
 
 
-def test_sampled_example_holds_the_truth(command: Command) -> None:
-    found = answer(command("exposure", "model2.json", "--oracle", "oracle2.json", "--samples", "2000", "--json"))
+def test_sampled_example_holds_the_truth(measure: Command) -> None:
+    found = measure("exposure", "model2.json", "--oracle", "oracle2.json", "--samples", "2000", "--json").json
     bounds = found["results"]["exposure"]["ci"]["eb_c.tv"]
     assert bounds["lower"] < 1.8 < bounds["upper"]
     assert found["n-samples"]["exposure"]["effective"] == 2000
 
 
-def test_exposure_from_sentences(command: Command) -> None:
-    found = answer(command("exposure", "model1.json", "--corpus", "text.txt", "--json"))
+def test_exposure_from_sentences(measure: Command) -> None:
+    found = measure("exposure", "model1.json", "--corpus", "text.txt", "--json").json
     results = found["results"]["exposure"]
     assert results["mgd_model.tv"] == pytest.approx(0.5)
     assert results["eb_m.tv"] == "inf"
     assert "eb_c.tv" not in results
 
 
-def test_regret_exactly(command: Command) -> None:
-    found = answer(command("regret", "model2.json", "--oracle", "oracle2.json", "--exact", "--json"))
+def test_regret_exactly(measure: Command) -> None:
+    found = measure("regret", "model2.json", "--oracle", "oracle2.json", "--exact", "--json").json
     step = 0.9 * math.log(1.8) + 0.1 * math.log(0.2)
     assert found["results"]["regret"]["q_per_sequence"] == pytest.approx(1.9 * step)
     assert found["results"]["regret"]["q_per_token"] == pytest.approx(0.95 * step)
 
 
-def test_regret_shows_sentences_from_worst_to_best(command: Command) -> None:
-    found = answer(command("regret", "model2.json", "--oracle", "oracle2.json", "--show", "3", "--json"))
+def test_regret_shows_sentences_from_worst_to_best(measure: Command) -> None:
+    found = measure("regret", "model2.json", "--oracle", "oracle2.json", "--show", "3", "--json").json
     shown = [(row["Q"], row["text"]) for row in found["sentences"]]
     assert shown[0] == (pytest.approx(math.log(1.8), abs=1e-4), "A A")
     assert [q for q, _ in shown] == sorted((q for q, _ in shown), reverse=True)
 
 
-def test_recovery_shows_continuations_side_by_side(command: Command) -> None:
+def test_recovery_shows_continuations_side_by_side(measure: Command) -> None:
     sizes = ["--prefix", "1", "--samples", "20", "--show", "2"]
-    code, _, errors = command("recovery", "model2.json", "--oracle", "oracle2.json", *sizes)
-    assert code == 2  # a table of two tokens has no room for BLEU-4 after a prefix
-    assert "BLEU-4 needs 4 tokens" in errors
+    done = measure("recovery", "model2.json", "--oracle", "oracle2.json", *sizes)
+    assert done.code == 2  # a table of two tokens has no room for BLEU-4 after a prefix
+    assert "BLEU-4 needs 4 tokens" in done.errors
 
 
 @pytest.mark.parametrize("ending", ["svg", "html"])
-def test_plot(command: Command, tmp_path: Path, ending: str) -> None:
-    code, output, errors = command("exposure", "model2.json", "--oracle", "oracle2.json", "--plot", f"chart.{ending}")
-    assert code == 0, errors
-    assert "eb_c.tv" in output
+def test_plot(measure: Command, tmp_path: Path, ending: str) -> None:
+    done = measure("exposure", "model2.json", "--oracle", "oracle2.json", "--plot", f"chart.{ending}")
+    assert done.code == 0, done.errors
+    assert "eb_c.tv" in done.output
     drawn = (tmp_path / f"chart.{ending}").read_text(encoding="utf-8")
     assert "history length" in drawn
 
 
-def test_plan(command: Command) -> None:
-    found = answer(command("exposure", "model2.json", "--oracle", "oracle2.json", "--plan", "0.01", "--json"))
+def test_plan(measure: Command) -> None:
+    found = measure("exposure", "model2.json", "--oracle", "oracle2.json", "--plan", "0.01", "--json").json
     wide = found["results"]["exposure"]["ci"]["eb_c.tv"]
     shrink = ((wide["upper"] - wide["lower"]) / 0.01) ** 2
     assert found["plan"]["samples"]["eb_c.tv"] == pytest.approx(1000 * shrink, rel=0.2)
@@ -138,8 +120,8 @@ def test_plan(command: Command) -> None:
         (["recovery", "model2.json", "--oracle", "oracle2.json", "--sources", "noise"], "no source of prefixes"),
     ],
 )
-def test_bad_input_is_one_clear_line(command: Command, arguments: list[str], message: str) -> None:
-    code, output, errors = command(*arguments)
-    assert (code, output) == (2, "")
-    assert message in errors
-    assert errors.count("\n") == 1
+def test_bad_input_is_one_clear_line(measure: Command, arguments: list[str], message: str) -> None:
+    done = measure(*arguments)
+    assert (done.code, done.output) == (2, "")
+    assert message in done.errors
+    assert done.errors.count("\n") == 1

@@ -1,11 +1,12 @@
 import json
+import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from offscript.cli.app import app
-from offscript.errors import OffscriptError
+Command = Callable[..., Any]
 
 
 @pytest.fixture
@@ -21,29 +22,26 @@ def pairs(tmp_path: Path) -> Path:
     return path
 
 
-def test_json_holds_the_named_figures(pairs: Path) -> None:
-    done = CliRunner().invoke(app, ["measure", "stance", "lexical", "--data", str(pairs), "--json"])
-    assert done.exit_code == 0, done.output
-    found = json.loads(done.stdout)
+def test_json_holds_the_named_figures(offscript: Command, pairs: Path) -> None:
+    found = offscript("measure", "stance", "lexical", "--data", pairs, "--json").json
     names = found["results"]["stance"]
     assert {"accuracy", "macro_f1", "f1.supported", "f1.refuted", "calibration_error"} <= names.keys()
     assert sum(map(sum, found["confusion"]["pairs"])) == 4
 
 
-def test_two_models_are_compared_on_the_same_pairs(pairs: Path) -> None:
-    command = ["measure", "stance", "lexical", "--data", str(pairs), "--against", "lexical", "--json"]
-    found = json.loads(CliRunner().invoke(app, command).stdout)
+def test_two_models_are_compared_on_the_same_pairs(offscript: Command, pairs: Path) -> None:
+    found = offscript("measure", "stance", "lexical", "--data", pairs, "--against", "lexical", "--json").json
     assert {row["p_value"] for row in found["comparison"]["differences"]} == {1.0}
 
 
-def test_a_table_for_people(pairs: Path) -> None:
-    done = CliRunner().invoke(app, ["measure", "stance", "lexical", "--data", str(pairs), "--claim-alone"])
-    assert "stance.accuracy" in done.stdout
-    assert "right, said" in done.stdout
+def test_a_table_for_people(offscript: Command, pairs: Path) -> None:
+    done = offscript("measure", "stance", "lexical", "--data", pairs, "--claim-alone")
+    assert "stance.accuracy" in done.output
+    assert "right, said" in done.output
 
 
 @pytest.mark.parametrize(
-    ("command", "message"),
+    ("arguments", "message"),
     [
         (["lexical", "--data", "/nowhere"], "no such file or folder"),
         (["--data", "/nowhere"], "nothing or too much"),
@@ -53,7 +51,10 @@ def test_a_table_for_people(pairs: Path) -> None:
         ),
     ],
 )
-def test_what_cannot_be_measured_is_said_in_a_line(pairs: Path, command: list[str], message: str) -> None:
-    filled = [str(pairs) if part == "PAIRS" else part for part in command]
-    with pytest.raises(OffscriptError, match=message):
-        CliRunner().invoke(app, ["measure", "stance", *filled], catch_exceptions=False)
+def test_what_cannot_be_measured_is_said_in_a_line(
+    offscript: Command, pairs: Path, arguments: list[str], message: str
+) -> None:
+    done = offscript("measure", "stance", *(pairs if each == "PAIRS" else each for each in arguments))
+    assert (done.code, done.output) == (2, "")
+    assert re.search(message, done.errors)
+    assert done.errors.count("\n") == 1

@@ -4,53 +4,24 @@ import json
 import lzma
 import math
 import os
-import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from offscript.cli import main
 from offscript.corpora import WordVocabulary
 from offscript.models import LSTMLanguageModel, LSTMSettings, save
 
 LABELS = ("stereotype", "anti-stereotype", "unrelated")
 FILLS = [("cold", "warm", "seven"), ("poor", "rich", "seven"), ("warm", "cold", "rich")]
+Command = Callable[..., Any]
 
 
-@dataclass(frozen=True)
-class Done:
-    """What a command left behind."""
-
-    code: int
-    output: str
-    errors: str
-
-    @property
-    def figures(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.output)["results"]["stereotypes"]
-        return found
-
-
-Command = Callable[..., Done]
-
-
-@pytest.fixture
-def offscript(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
-    """Run `offscript measure …` in this process as the installed script does."""
-
-    def run(*arguments: str) -> Done:
-        monkeypatch.setattr(sys, "argv", ["offscript", *arguments])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main()
-        shown = capsys.readouterr()
-        return Done(int(ended.value.code or 0), shown.out, shown.err)
-
-    return run
+def _figures(done: Any) -> dict[str, Any]:
+    figures: dict[str, Any] = done.json["results"]["stereotypes"]
+    return figures
 
 
 def _record(task: str, number: int) -> dict[str, Any]:
@@ -112,10 +83,10 @@ def test_predictions_are_scored(offscript: Command, folder: Path) -> None:
         "--json",
     )
     assert done.code == 0
-    assert (done.figures["lms"], done.figures["ss"], done.figures["icat"]) == (100, 100, 0)
-    assert done.figures["intersentence.race.ss"] == 100
-    assert done.figures["ci"]["intrasentence.overall.lms"]["level"] == 0.95
-    whole = json.loads(done.output)
+    assert (_figures(done)["lms"], _figures(done)["ss"], _figures(done)["icat"]) == (100, 100, 0)
+    assert _figures(done)["intersentence.race.ss"] == 100
+    assert _figures(done)["ci"]["intrasentence.overall.lms"]["level"] == 0.95
+    whole = done.json
     assert whole["ties"] == {"stereotype and anti-stereotype": 0, "meaningful and unrelated": 0}
     assert [row["term"] for row in whole["terms"]] == ["term 0", "term 1"]
 
@@ -127,15 +98,15 @@ def test_a_model_is_scored_and_its_scores_can_be_kept(offscript: Command, folder
     assert done.code == 0
     again = offscript("measure", "stereotypes", "--predictions", str(kept), *data)
     for name in ("lms", "ss", "icat"):
-        assert again.figures[name] == done.figures[name]
+        assert _figures(again)[name] == _figures(done)[name]
     at_once = offscript("measure", "stereotypes", f"{folder}/model", *data, "--batch-size", "1")
-    assert at_once.figures == done.figures
+    assert _figures(at_once) == _figures(done)
 
 
 def test_two_models_are_compared_on_the_same_tests(offscript: Command, folder: Path) -> None:
     arguments = ("measure", "stereotypes", f"{folder}/model", "--data", f"{folder}/tests.json")
     done = offscript(*arguments, "--against", f"{folder}/other", "--json")
-    compared = json.loads(done.output)["comparison"]
+    compared = done.json["comparison"]
     assert (compared["first"], compared["second"]) == (f"{folder}/model", f"{folder}/other")
     assert [row["figure"] for row in compared["differences"]] == ["lms", "ss", "icat"]
     assert all(0 < row["p_value"] <= 1 for row in compared["differences"])
@@ -145,11 +116,11 @@ def test_two_models_are_compared_on_the_same_tests(offscript: Command, folder: P
 
 def test_a_sampler_is_held_against_the_model_itself(offscript: Command, folder: Path) -> None:
     arguments = ("measure", "stereotypes", f"{folder}/model", "--data", f"{folder}/tests.json", "--json", "--sampler")
-    plain = json.loads(offscript(*arguments, "ancestral").output)["comparison"]
+    plain = offscript(*arguments, "ancestral").json["comparison"]
     assert [row["difference"] for row in plain["differences"]] == [0, 0, 0]
     cut = offscript(*arguments, "greedy")
-    assert cut.figures["ties"] > 50
-    assert json.loads(cut.output)["ties"]["stereotype and anti-stereotype"] > 6
+    assert _figures(cut)["ties"] > 50
+    assert cut.json["ties"]["stereotype and anti-stereotype"] > 6
 
 
 @pytest.mark.parametrize(
@@ -158,7 +129,7 @@ def test_a_sampler_is_held_against_the_model_itself(offscript: Command, folder: 
 )
 def test_baselines(offscript: Command, folder: Path, baseline: str, lms: Any, ss: Any, icat: Any) -> None:
     arguments = ("--data", f"{folder}/tests.json", "--lexicon", str(folder), "--json")
-    figures = offscript("measure", "stereotypes", "--baseline", baseline, *arguments).figures
+    figures = _figures(offscript("measure", "stereotypes", "--baseline", baseline, *arguments))
     if lms is None:  # cold before seven before warm, poor before seven before rich, cold before warm = rich
         lms, ss, icat = 50, 200 / 3, 100 / 3
     assert [figures[name] for name in ("lms", "ss", "icat")] == pytest.approx([lms, ss, icat])
@@ -178,9 +149,9 @@ def test_an_ensemble_is_weighted(offscript: Command, folder: Path, tmp_path: Pat
         f"{tmp_path}/opposite.json",
         "--weights",
     )
-    assert offscript(*arguments, "0.6,0.4").figures["ss"] == 100
-    assert offscript(*arguments, "0.4,0.6").figures["ss"] == 0
-    assert offscript(*arguments, "0.5,0.5").figures["ties"] == 100
+    assert _figures(offscript(*arguments, "0.6,0.4"))["ss"] == 100
+    assert _figures(offscript(*arguments, "0.4,0.6"))["ss"] == 0
+    assert _figures(offscript(*arguments, "0.5,0.5"))["ties"] == 100
 
 
 def test_a_head_is_trained_and_used(offscript: Command, folder: Path, tmp_path: Path) -> None:
@@ -198,12 +169,12 @@ def test_a_head_is_trained_and_used(offscript: Command, folder: Path, tmp_path: 
     (tmp_path / "head.yaml").write_text(json.dumps(recipe))
     trained = offscript("train", f"{tmp_path}/head.yaml", "--out", f"{tmp_path}/run", "--json")
     assert trained.code == 0, trained.errors
-    head = json.loads(trained.output)["head"]
+    head = trained.json["head"]
     done = offscript(
         "measure", "stereotypes", f"{folder}/model", "--data", f"{folder}/tests.json", "--head", head, "--json"
     )
-    assert math.isfinite(done.figures["intersentence.overall.ss"])
-    recipes = json.loads(done.output)["recipes"]
+    assert math.isfinite(_figures(done)["intersentence.overall.ss"])
+    recipes = done.json["recipes"]
     assert [recipe["head"] for recipe in recipes.values()] == [head]
 
 
@@ -244,7 +215,7 @@ def test_bad_weights_are_one_line(offscript: Command, folder: Path) -> None:
 def test_data_are_described(offscript: Command, folder: Path) -> None:
     arguments = ("measure", "associations", "--data", f"{folder}/tests.json", "--lexicon", str(folder))
     arguments += ("--frequencies", f"{folder}/frequencies.txt")
-    found = json.loads(offscript(*arguments, "--json").output)
+    found = offscript(*arguments, "--json").json
     assert found["counts"][0] == {"tests of": "intersentence.overall", "terms": 2, "tests": 6, "average_words": 8.0}
     assert found["sentiment"][0]["negative"]["value"] == pytest.approx(2 / 3)
     assert {row["word"]: row["count"] for row in found["keywords"]} == {
@@ -273,6 +244,6 @@ def test_a_real_model_scores_real_tests(offscript: Command, data_folder: Path, t
     (tmp_path / "some.json").write_text(json.dumps({"data": {task: records[::30] for task, records in data.items()}}))
     done = offscript("measure", "stereotypes", model, "--data", f"{tmp_path}/some.json", "--json", "--quiet")
     assert done.code == 0, done.errors
-    assert done.figures["lms"] > 60  # it knows sense from nonsense
-    assert done.figures["intrasentence.overall.lms"] > 60
-    assert 0 <= done.figures["ss"] <= 100
+    assert _figures(done)["lms"] > 60  # it knows sense from nonsense
+    assert _figures(done)["intrasentence.overall.lms"] > 60
+    assert 0 <= _figures(done)["ss"] <= 100
