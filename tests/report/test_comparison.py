@@ -1,5 +1,6 @@
 """The page of a comparison in a real browser: drawn offline, readable on a phone, hostile names shown as text."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from offscript.measures.intervals import Curve, mean_interval
 from offscript.measures.measurement import Measurement
 from offscript.report.comparison import headlines, told, write_comparison
 
+Opener = Callable[[Path], list[str]]
 HOSTILE = "</script><script>document.title='broken'</script>" + "x" * 200
 FIGURES = ("likelihood.nll", "likelihood.bpc", "exposure.eb_c.js", "stereotypes.ss", "stereotypes.icat")
 
@@ -38,21 +40,11 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def open_page(page: Any, path: Path) -> list[str]:
-    requests: list[str] = []
-    page.on("request", lambda request: requests.append(request.url))
-    page.goto(path.as_uri())
-    page.wait_for_function(
-        "document.querySelectorAll('.chart').length === document.querySelectorAll('.chart svg').length"
-    )
-    return requests
-
-
-def test_it_is_drawn_without_any_request(page: Any, written: Path) -> None:
+def test_it_is_drawn_without_any_request(page: Any, open_page: Opener, written: Path) -> None:
     faults: list[str] = []
     page.on("pageerror", lambda fault: faults.append(str(fault)))
     page.on("console", lambda message: faults.append(message.text))
-    assert open_page(page, written) == [written.as_uri()]
+    assert open_page(written) == [written.as_uri()]
     assert page.locator(".chart svg").count() == 3
     assert faults == []
     assert page.title() == "offscript comparison with first"
@@ -60,10 +52,10 @@ def test_it_is_drawn_without_any_request(page: Any, written: Path) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_fits_a_phone(page: Any, written: Path, scheme: str) -> None:
+def test_it_fits_a_phone(page: Any, open_page: Opener, written: Path, scheme: str) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     page.emulate_media(color_scheme=scheme)
-    open_page(page, written)
+    open_page(written)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 

@@ -1,5 +1,6 @@
 """The page: self-contained, escaped, drawn by a real browser without any network request."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from offscript.models import LSTMLanguageModel, LSTMSettings
 from offscript.report.page import command_for, render_page, write_page
 from offscript.report.words import number, with_interval
 
+Opener = Callable[[Path], list[str]]
 HOSTILE = [
     "<script>document.title = 'owned'</script>",
     "</style><style>body { display: none }</style>",
@@ -118,20 +120,9 @@ def written(audited: Record, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def open_page(page: Any, path: Path) -> list[str]:
-    """Open it and wait until every chart is drawn; answers what it asked any server or disk for."""
-    requests: list[str] = []
-    page.on("request", lambda request: requests.append(request.url))
-    page.goto(path.as_uri())
-    page.wait_for_function(
-        "document.querySelectorAll('.chart').length === document.querySelectorAll('.chart svg').length"
-    )
-    return requests
-
-
-def test_every_plot_is_drawn_without_any_request(page: Any, written: Path) -> None:
+def test_every_plot_is_drawn_without_any_request(page: Any, open_page: Opener, written: Path) -> None:
     assert written.stat().st_size < 3_000_000
-    assert open_page(page, written) == [written.as_uri()]
+    assert open_page(written) == [written.as_uri()]
     marks = "['line', 'symbol', 'rect'].map(mark => `.mark-${mark} path`).join()"
     drawn = page.eval_on_selector_all(
         ".chart", f"charts => charts.map(chart => chart.querySelectorAll({marks}).length)"
@@ -142,8 +133,10 @@ def test_every_plot_is_drawn_without_any_request(page: Any, written: Path) -> No
         assert page.locator("figcaption", has_text=wanted).count() >= 1
 
 
-def test_every_question_has_a_verdict_with_an_interval_and_a_command(page: Any, written: Path) -> None:
-    open_page(page, written)
+def test_every_question_has_a_verdict_with_an_interval_and_a_command(
+    page: Any, open_page: Opener, written: Path
+) -> None:
+    open_page(written)
     verdicts = page.locator(".verdicts dl > div:not(.left-out) dd").all_text_contents()
     assert len(verdicts) == len(QUESTIONS_OF_A_PAIR) - 1
     assert all("95%:" in told for told in verdicts)
@@ -152,17 +145,17 @@ def test_every_question_has_a_verdict_with_an_interval_and_a_command(page: Any, 
     assert all(text.startswith("offscript audit student --oracle oracle --only") for text in commands)
 
 
-def test_hostile_text_shows_as_text(page: Any, written: Path) -> None:
-    open_page(page, written)
+def test_hostile_text_shows_as_text(page: Any, open_page: Opener, written: Path) -> None:
+    open_page(written)
     assert page.locator("#samples li").all_text_contents()[-len(HOSTILE) :] == HOSTILE
     assert page.title() == "offscript audit of student"
     assert page.locator("body").is_visible()
 
 
-def test_hostile_names_show_as_text(page: Any, tmp_path: Path) -> None:
+def test_hostile_names_show_as_text(page: Any, open_page: Opener, tmp_path: Path) -> None:
     path = tmp_path / "audit.html"
     path.write_text(render_page(record(HOSTILE, CURVE)), encoding="utf-8")
-    assert open_page(page, path) == [path.as_uri()]
+    assert open_page(path) == [path.as_uri()]
     assert page.title() == "offscript audit of model </title>"
     assert page.locator("li").all_text_contents() == HOSTILE
 
@@ -172,11 +165,11 @@ def test_hostile_names_show_as_text(page: Any, tmp_path: Path) -> None:
     ("scheme", "ink", "paper"), [("light", "28, 33, 38", "251, 250, 248"), ("dark", "230, 232, 234", "20, 23, 26")]
 )
 def test_it_fits_phone_and_desk_in_light_and_dark(
-    width: int, scheme: str, ink: str, paper: str, page: Any, written: Path, tmp_path: Path
+    width: int, scheme: str, ink: str, paper: str, page: Any, open_page: Opener, written: Path, tmp_path: Path
 ) -> None:
     page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": width, "height": 740})
-    open_page(page, written)
+    open_page(written)
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == f"rgb({paper})"
     assert page.evaluate("getComputedStyle(document.querySelector('.chart svg text')).fill") == f"rgb({ink})"
@@ -189,9 +182,11 @@ def test_it_fits_phone_and_desk_in_light_and_dark(
     assert shot.stat().st_size > 20_000
 
 
-def test_it_prints_in_black_on_white_even_from_the_dark(page: Any, written: Path, tmp_path: Path) -> None:
+def test_it_prints_in_black_on_white_even_from_the_dark(
+    page: Any, open_page: Opener, written: Path, tmp_path: Path
+) -> None:
     page.emulate_media(color_scheme="dark", media="print")
-    open_page(page, written)
+    open_page(written)
     assert page.evaluate("getComputedStyle(document.querySelector('.chart svg text')).fill") == "rgb(0, 0, 0)"
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     page.pdf(path=tmp_path / "page.pdf", format="A4")
