@@ -14,7 +14,7 @@ audit: $(VENV)/installed  ## Audit the shipped model and write a page; ARGS="MOD
 	$(BIN)/offscript audit $(ARGS)
 
 test: $(VENV)/installed-dev  ## Run the tests; ARGS="-k name" picks some
-	$(BIN)/python -m pytest $(ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses logical --dist loadfile $(ARGS)
 
 lint: $(VENV)/installed-dev  ## Check style, types and the order of the rooms
 	$(BIN)/ruff check
