@@ -13,18 +13,22 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from offscript._files import write_json
-from offscript.factcheck.stance import storage
-from offscript.factcheck.stance.features import FloatArray, Words, unique_texts, words_of
+from offscript.factcheck.stance.bags import (
+    Bag,
+    BagModel,
+    Bags,
+    read_network,
+    shuffled_batches,
+    words_of_pairs,
+    write_network,
+)
+from offscript.factcheck.stance.features import Words, unique_texts, words_of
 from offscript.factcheck.stance.pairs import Pair, read_pairs, sampled
-from offscript.factcheck.stance.perceptron import Bag, Bags, read_words
 from offscript.factcheck.stance.recipe import StanceRecipe
 from offscript.factcheck.stance.stance import STANCES
 from offscript.factcheck.stance.tasks import read_task
-from offscript.factcheck.stance.two_level import Reading
 
-_WORDS_FILE = "words.json"
-_SIZE, _BATCH = 5000, 64
+_BATCH = 64
 _EMBEDDING, _FILTERS, _WIDTHS, _HIDDEN = 48, 48, (2, 3, 4), 96
 _CLAIM_WORDS, _TEXT_WORDS = 20, 80
 UNRELATED = STANCES.index("unrelated")
@@ -118,25 +122,11 @@ class Texts:
         return TextBatch(claims, texts, *self._bags.batch(rows))
 
 
-class Hierarchy:
-    """A `StanceModel`; a sentence is a short document."""
+class Hierarchy(BagModel[HierarchyNetwork]):
+    """The hierarchy as a `StanceModel`."""
 
-    def __init__(self, name: str, words: Words, network: HierarchyNetwork) -> None:
-        self._name, self._words, self._network = name, words, network.eval()
-
-    @property
-    def name(self) -> str:
-        return self._name
-
-    def of_documents(self, claim: str, documents: Sequence[Sequence[str]]) -> FloatArray:
-        if not documents:
-            return np.zeros((0, len(STANCES)))
-        texts = Texts(self._words, [Pair(claim, tuple(sentences), "", "") for sentences in documents])
-        with torch.inference_mode():
-            return self._network.probabilities(texts.batch(np.arange(len(documents)))).double().numpy()
-
-    def of_sentences(self, claim: str, sentences: Sequence[str]) -> FloatArray:
-        return self.of_documents(claim, [(sentence,) for sentence in sentences])
+    def _probabilities(self, pairs: Sequence[Pair]) -> Tensor:
+        return self._network.probabilities(Texts(self._words, pairs).batch(np.arange(len(pairs))))
 
 
 def train_hierarchy(recipe: StanceRecipe, folder: Path) -> Path:
@@ -144,36 +134,24 @@ def train_hierarchy(recipe: StanceRecipe, folder: Path) -> Path:
     target = sampled(read_pairs(f"{recipe.folder / 'fnc-1'},split=train").pairs, recipe.limit, recipe.seed)
     source = _fever_pairs(recipe) if recipe.adaptation else []
     pairs = [*target, *source]
-    claims, _, documents, _ = unique_texts(pairs)
-    words = Words.fitted([*claims, *documents], _SIZE)
+    words = words_of_pairs(pairs)
     texts, labels = Texts(words, pairs), torch.tensor([STANCES.index(pair.label) for pair in pairs])
     domains = (torch.arange(len(pairs)) >= len(target)).long()
     with torch.random.fork_rng():
         torch.manual_seed(recipe.seed)  # noqa: TID251 (layers and dropout know no generator)
         network = HierarchyNetwork(len(words.listed))
         optimiser = torch.optim.Adam(network.parameters(), lr=recipe.head_learning_rate)
-        generator = np.random.default_rng(recipe.seed)
-        for _ in range(recipe.epochs):
-            order = generator.permutation(len(pairs))
-            for start in range(0, len(order), _BATCH):
-                rows = order[start : start + _BATCH]
-                loss = _loss(network, texts.batch(rows), labels[rows], domains[rows], recipe.adaptation)
-                optimiser.zero_grad()
-                loss.backward()
-                optimiser.step()
-    made = folder / "model"
-    storage.write_tensors(made / storage.WEIGHTS, network.state_dict())
-    write_json(made / _WORDS_FILE, dict(zip(words.listed, words.inverse_frequencies.tolist(), strict=True)))
-    storage.write_card(made, "hierarchy", recipe, Reading(0.0, 0))
-    return made
+        for rows in shuffled_batches(recipe, len(pairs), _BATCH):
+            loss = _loss(network, texts.batch(rows), labels[rows], domains[rows], recipe.adaptation)
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+    return write_network(folder / "model", "hierarchy", recipe, words, network)
 
 
 def load(folder: Path, *, name: str) -> Hierarchy:
     """What `train_hierarchy` wrote."""
-    words = read_words(folder / _WORDS_FILE)
-    network = HierarchyNetwork(len(words.listed))
-    network.load_state_dict(storage.read_tensors(folder / storage.WEIGHTS))
-    return Hierarchy(name, words, network)
+    return Hierarchy(name, *read_network(folder, HierarchyNetwork))
 
 
 def _loss(network: HierarchyNetwork, batch: TextBatch, labels: Tensor, domains: Tensor, adaptation: float) -> Tensor:
