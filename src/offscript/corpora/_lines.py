@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import json
 import lzma
 import zlib
 from collections.abc import Iterator
@@ -29,6 +30,19 @@ class Lines:
             while raw := self._next_raw(stream):
                 self.number += 1
                 yield self._decoded(raw)
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """What the lines hold, a JSON object each; blank ones are left out."""
+        for line in self:
+            if not line.strip():
+                continue
+            try:
+                record = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise self.fault("not valid JSON", why=str(error), next="write one JSON object a line") from error
+            if not isinstance(record, dict):
+                raise self.fault(f"not a JSON object but {type(record).__name__}", next="write one JSON object a line")
+            yield record
 
     def fault(self, what: str, *, why: str = "", next: str = "") -> OffscriptError:
         """The error that says what is wrong at the line last read."""

@@ -2,7 +2,6 @@
 
 import csv
 import itertools
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -109,15 +108,7 @@ def _is_heading(line: str) -> bool:
 
 
 def _from_jsonl(lines: Lines, field: str) -> Iterator[str]:
-    for line in lines:
-        if not line.strip():
-            continue
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise lines.fault("not valid JSON", why=str(error), next="write one JSON object a line") from error
-        if not isinstance(record, dict):
-            raise lines.fault(f"not a JSON object but {type(record).__name__}", next="write one JSON object a line")
+    for record in lines.records():
         yield _text_of(record, field, lines.place)
 
 

@@ -1,6 +1,5 @@
 """JSON records, one a line: offscript's own layout, SciFact's and FEVER's."""
 
-import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -25,15 +24,7 @@ class RecordError(Exception):
 
 def read_records(lines: Lines, convert: Callable[[Record], Document | None]) -> Iterator[Document]:
     """Documents of a file with one JSON object a line; records that `convert` gives None for are left out."""
-    for line in lines:
-        if not line.strip():
-            continue
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise lines.fault("not valid JSON", why=str(error), next="write one JSON object a line") from error
-        if not isinstance(record, dict):
-            raise lines.fault(f"not a JSON object but {type(record).__name__}", next="write one JSON object a line")
+    for record in lines.records():
         try:
             document = convert(record)
         except RecordError as fault:
