@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
+from typing import Generic, TypeVar
 
 import numpy as np
 import torch
@@ -11,6 +12,8 @@ from torch import Tensor
 
 from offscript.corpora.vocabularies import Vocabulary
 from offscript.models.language_model import LanguageModel, State, chunks_of, preceded_by_start, stepped
+
+Model = TypeVar("Model", bound=LanguageModel)
 
 _MULTIPLIER, _INCREMENT = 6364136223846793005, 1442695040888963407
 """Knuth's constants for arithmetic modulo 2⁶⁴, by which a history becomes a number."""
@@ -104,13 +107,10 @@ class TokenSource(Generator):
         return counted(self.draw(read, state.n, keys), self.vocabulary.size), _History(read, keys, state.n)
 
 
-class InternalDistribution(Generator):
-    """A generator that can hand out the distribution it draws from, as every language model can.
+class ModelGenerator(Generator, Generic[Model]):
+    """A generator that stands on a language model, whose weights decide its draws."""
 
-    The n draws after a history are one multinomial, at a cost that does not grow with n.
-    """
-
-    def __init__(self, model: LanguageModel) -> None:
+    def __init__(self, model: Model) -> None:
         self.model, self.vocabulary, self.name = model, model.vocabulary, model.name
 
     @property
@@ -120,6 +120,13 @@ class InternalDistribution(Generator):
     @property
     def weight_hash(self) -> str:
         return self.model.weight_hash
+
+
+class InternalDistribution(ModelGenerator[LanguageModel]):
+    """A generator that can hand out the distribution it draws from, as every language model can.
+
+    The n draws after a history are one multinomial, at a cost that does not grow with n.
+    """
 
     def begin(self, rows: int, n: int, seed: int) -> State:
         return _Inner(self.model.begin(rows), first_keys(rows, seed), n)

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor, nn
 
 from offscript.corpora.vocabularies import Vocabulary
-from offscript.models.generator import FLOOR, Generator, counted, log_shares
+from offscript.models.generator import FLOOR, ModelGenerator, counted, log_shares
 from offscript.models.language_model import SCORE_BUDGET, LanguageModel, Scored, State, scored_step_by_step
 from offscript.models.neural import NeuralLanguageModel
 
@@ -161,22 +161,11 @@ class _Given(LanguageModel):
         return scored_step_by_step(self, tokens, positions)
 
 
-class NoiseStates(Generator):
+class NoiseStates(ModelGenerator[NoiseLSTM]):
     """The generator as a source of draws: n noise states run side by side, and each emits one token.
 
     All sequences share the n states, which the seed decides: an ensemble that votes at every position.
     """
-
-    def __init__(self, model: NoiseLSTM) -> None:
-        self.model, self.vocabulary, self.name = model, model.vocabulary, model.name
-
-    @property
-    def device(self) -> torch.device:
-        return self.model.device
-
-    @property
-    def weight_hash(self) -> str:
-        return self.model.weight_hash
 
     def begin(self, rows: int, n: int, seed: int) -> State:
         noise = torch.randn(n, self.model.noise, generator=torch.Generator().manual_seed(seed))
