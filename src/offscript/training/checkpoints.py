@@ -27,6 +27,26 @@ class Standing:
     seconds: float = 0.0
     validations: list[tuple[int, float]] = field(default_factory=list)
 
+    @property
+    def best_loss(self) -> float:
+        """That of the best validation, once there was one."""
+        assert self.best is not None
+        return self.best
+
+    def note_validation(self, loss: float, *, keep: bool = False) -> bool:
+        """What was found at this step; answers whether its weights are to be kept: the best so far, or `keep`."""
+        self.validations.append((self.step, loss))
+        if self.best is None or loss < self.best or keep:
+            self.best, self.best_step, self.waited = loss, self.step, 0
+            return True
+        self.waited += 1
+        self.reductions += 1
+        return False
+
+    def finished(self, total: int, patience: int | None) -> bool:
+        """Whether all steps are taken, or `patience` validations in a row were no better."""
+        return self.step >= total or (patience is not None and self.waited >= patience)
+
 
 def write_checkpoint(
     path: Path, networks: dict[str, nn.Module], optimisers: dict[str, torch.optim.Optimizer], standing: Standing

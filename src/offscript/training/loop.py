@@ -160,7 +160,7 @@ def train(
 def _go_on(run: _Run, log: Log | None, watcher: Watcher | None, checkpoint_seconds: float, log_every: int) -> None:
     """Step after step until the run is finished, written down now and then."""
     began, saved = time.monotonic() - run.standing.seconds, time.monotonic()
-    while not _finished(run):
+    while not run.standing.finished(run.total, run.recipe.stop.patience):
         taken = _take_step(run)
         run.standing.seconds = time.monotonic() - began
         if watcher is not None:
@@ -279,38 +279,27 @@ def _validate(run: _Run, log: Log | None, watcher: Watcher | None) -> None:
     standing, nll = run.standing, validation_nll(run.model, run.data, run.fleet)
     if not nll < _HIGHEST_NLL:
         raise _diverged(f"the validation loss is {nll:g}", standing.step)
-    standing.validations.append((standing.step, nll))
-    if standing.best is None or nll < standing.best or run.algorithm.keeps_newest:
-        standing.best, standing.best_step, standing.waited = nll, standing.step, 0
+    if standing.note_validation(nll, keep=run.algorithm.keeps_newest):
         run.checkpoint(BEST)
-    else:
-        standing.waited += 1
-        standing.reductions += 1
     if log is not None:
         log.write(standing.step, validation_nll=nll)
     if watcher is not None:
-        watcher.validated(standing.step, nll, standing.best)
+        watcher.validated(standing.step, nll, standing.best_loss)
 
 
 def _diverged(what: str, step: int) -> OffscriptError:
     return OffscriptError(f"{what} at step {step}", next="lower the learning rate, or resume from an earlier run")
 
 
-def _finished(run: _Run) -> bool:
-    patience = run.recipe.stop.patience
-    return run.standing.step >= run.total or (patience is not None and run.standing.waited >= patience)
-
-
 def _finish(run: _Run, *, half: bool) -> Trained:
     standing = run.standing
     run.fleet.wait()
     read_weights(run.folder / BEST, run.model)
-    assert standing.best is not None
     if run.fleet.leads:
         save(run.model, run.folder / MODEL, card=_card(run), half=half)
     shutil.rmtree(_encoded(run.folder, run.fleet), ignore_errors=True)
     run.fleet.wait()
-    return Trained(run.folder / MODEL, standing.step, standing.best, standing.seconds)
+    return Trained(run.folder / MODEL, standing.step, standing.best_loss, standing.seconds)
 
 
 def _card(run: _Run) -> dict[str, Any]:
@@ -322,7 +311,7 @@ def _card(run: _Run) -> dict[str, Any]:
         "data_hash": run.data.data_hash,
         "steps": run.standing.step,
         "best_step": run.standing.best_step,
-        "validation": {"nll": run.standing.best, "ppl": math.exp(run.standing.best or 0.0)},
+        "validation": {"nll": run.standing.best, "ppl": math.exp(run.standing.best_loss)},
         "seconds": round(run.standing.seconds),
     }
 

@@ -145,11 +145,6 @@ class _Run:
     def validate_every(self) -> int:
         return self.recipe.stop.validate_every or self.steps_per_epoch
 
-    @property
-    def finished(self) -> bool:
-        patience = self.recipe.stop.patience
-        return self.standing.step >= self.total or (patience is not None and self.standing.waited >= patience)
-
     def checkpoint(self, name: str) -> None:
         write_checkpoint(self.folder / name, {HEAD: self.head}, {HEAD: self.optimiser}, self.standing)
 
@@ -181,7 +176,7 @@ def _prepare(recipe: Recipe, folder: Path, device: str) -> _Run:
 def _go_on(run: _Run, log: Log, watcher: Watcher | None, checkpoint_seconds: float, log_every: int) -> None:
     """Step after step until the run is finished, written down now and then."""
     began, saved = time.monotonic() - run.standing.seconds, time.monotonic()
-    while not run.finished:
+    while not run.standing.finished(run.total, run.recipe.stop.patience):
         stepped = time.monotonic()
         loss, words = _take_step(run)
         speed = words / (time.monotonic() - stepped)
@@ -225,16 +220,11 @@ def _take_step(run: _Run) -> tuple[float, int]:
 def _validate(run: _Run, log: Log, watcher: Watcher | None) -> None:
     standing = run.standing
     loss, accuracy = _held_out(run)
-    standing.validations.append((standing.step, loss))
-    if standing.best is None or loss < standing.best:
-        standing.best, standing.best_step, standing.waited = loss, standing.step, 0
+    if standing.note_validation(loss):
         run.checkpoint(BEST)
-    else:
-        standing.waited += 1
-        standing.reductions += 1
     log.write(standing.step, validation_nll=loss, validation_accuracy=accuracy)
     if watcher is not None:
-        watcher.validated(standing.step, loss, standing.best)
+        watcher.validated(standing.step, loss, standing.best_loss)
 
 
 def _held_out(run: _Run) -> tuple[float, float]:
@@ -252,9 +242,8 @@ def _finish(run: _Run, *, half: bool) -> TrainedHead:
     standing = run.standing
     read_weights(run.folder / BEST, run.head, HEAD)
     _, accuracy = _held_out(run)
-    assert standing.best is not None
     save_head(run.head, run.folder / HEAD, _card(run, accuracy), half=half)
-    return TrainedHead(run.folder / HEAD, standing.step, standing.best, standing.seconds, accuracy)
+    return TrainedHead(run.folder / HEAD, standing.step, standing.best_loss, standing.seconds, accuracy)
 
 
 def _card(run: _Run, accuracy: float) -> dict[str, Any]:
