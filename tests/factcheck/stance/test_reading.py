@@ -13,7 +13,7 @@ from tokenizers import Tokenizer
 from offscript.errors import OffscriptError
 from offscript.factcheck.stance.features import Words, overlap_features
 from offscript.factcheck.stance.packing import PairEncoder, unlimited
-from offscript.factcheck.stance.pairs import EVIDENCE, Pair, read_pairs, split_document
+from offscript.factcheck.stance.pairs import EVIDENCE, Pair, new_topics, read_pairs, split_document
 from offscript.factcheck.stance.relatedness import features_of_pairs, fit_relatedness
 from offscript.factcheck.stance.schedule import ROUNDS, epoch_batches
 from offscript.factcheck.stance.scores import best_weights
@@ -36,6 +36,37 @@ def test_fnc_is_split_by_body(small_data: Path) -> None:
     assert not train & held
     with pytest.raises(OffscriptError, match="no split 'tests'; did you mean 'test'"):
         read_pairs(f"{small_data / 'fnc-1'},split=tests")
+
+
+RELATED = st.tuples(st.sampled_from("ABCDEF"), st.sampled_from("uvwxyz"), st.sampled_from(STANCES))
+
+
+@given(st.lists(RELATED, min_size=1), st.floats(0, 1), st.integers(0, 9))
+def test_new_topics_share_nothing_with_the_others(drawn: list[tuple[str, str, str]], share: float, seed: int) -> None:
+    pairs = [Pair(claim, (text,), label, text) for claim, text, label in drawn]
+    new = new_topics(pairs, share=share, seed=seed)
+    for stance in STANCES[:3]:
+        own = [pair.claim in new for pair in pairs if pair.label == stance]
+        assert sum(own) <= share * len(own)
+    for pair in pairs:
+        assert pair.label == "unrelated" or (pair.claim in new) == (pair.sentences in new)
+
+
+def test_topics_are_told_apart_by_what_is_related() -> None:
+    joined = [Pair("A", ("u",), "agree", "u"), Pair("B", ("u",), "discuss", "u"), Pair("B", ("v",), "agree", "v")]
+    alone = [Pair("C", ("w",), "agree", "w"), Pair("C", ("u",), "unrelated", "u")]
+    assert new_topics([*joined, *alone], share=0.5) == {"C", ("w",)}
+    assert new_topics([*joined, *alone], share=1.0) == {"A", "B", "C", ("u",), ("v",), ("w",)}
+    assert new_topics(alone[1:]) == set()
+
+
+def test_new_topics_of_the_challenge(data_folder: Path) -> None:
+    known, new = (read_pairs(f"{data_folder / 'fnc-1'},split={part}-topics").pairs for part in ("known", "new"))
+    counts = [[sum(pair.label == stance for pair in part) for stance in STANCES] for part in (known, new)]
+    assert counts == [[2943, 742, 7128, 22_954], [735, 98, 1781, 7264]]
+    assert {pair.claim for pair in known}.isdisjoint(pair.claim for pair in new)
+    texts = {pair.sentences for pair in known}
+    assert texts.isdisjoint(pair.sentences for pair in new if pair.label != "unrelated")
 
 
 def test_published_counts(data_folder: Path) -> None:

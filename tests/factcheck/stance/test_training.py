@@ -1,3 +1,4 @@
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +110,27 @@ def test_another_recipes_run_is_refused(
         train_mtranssan(recipe, tmp_path, watcher=Killer(2), checkpoint_seconds=0.0)
     with pytest.raises(OffscriptError, match="another recipe"):
         train_mtranssan(_recipe(encoder_folder, small_data, seed=5), tmp_path)
+
+
+def test_pretraining_serves_every_recipe_that_shares_it(
+    recipe: StanceRecipe, encoder_folder: Path, small_data: Path, tmp_path: Path
+) -> None:
+    other = _recipe(encoder_folder, small_data, class_weights=0.0)
+    whole = train_mtranssan(other, tmp_path / "whole")
+    train_mtranssan(recipe, tmp_path / "first")
+    (tmp_path / "second").mkdir()
+    shutil.copy(tmp_path / "first" / "pretraining.safetensors", tmp_path / "second")
+    shared = train_mtranssan(other, tmp_path / "second")
+    expected, found = load_file(whole / "weights.safetensors"), load_file(shared / "weights.safetensors")
+    assert all((found[name] == array).all() for name, array in expected.items())
+
+
+def test_weights_of_answers_are_chosen_where_pairs_are_held_out(small_data: Path) -> None:
+    with pytest.raises(OffscriptError, match="nothing is held out to choose stance_weights on"):
+        stance_recipe({"data": str(small_data), "served": True, "split": "all"})
+    weights = (1.0, 2.0, 1.0, 0.5)
+    recipe = stance_recipe({"data": str(small_data), "served": True, "split": "all", "stance_weights": weights})
+    assert recipe.stance_weights == weights
 
 
 def test_a_wrong_key_is_named(small_data: Path) -> None:

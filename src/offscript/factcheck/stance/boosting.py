@@ -10,8 +10,8 @@ from offscript._files import replacing
 from offscript.errors import OffscriptError
 from offscript.factcheck.stance import storage
 from offscript.factcheck.stance.features import FloatArray, overlap_features
-from offscript.factcheck.stance.pairs import Pair, read_pairs, sampled
-from offscript.factcheck.stance.recipe import StanceRecipe
+from offscript.factcheck.stance.pairs import Pair
+from offscript.factcheck.stance.recipe import StanceRecipe, training_pairs
 from offscript.factcheck.stance.stance import STANCES
 from offscript.factcheck.stance.two_level import Reading
 
@@ -42,7 +42,7 @@ class Boosting:
 def train_boosting(recipe: StanceRecipe, folder: Path) -> Path:
     """200 rounds of trees, as the official baseline; they are written as text."""
     lightgbm = _lightgbm()
-    pairs = sampled(read_pairs(f"{recipe.folder / 'fnc-1'},split=train").pairs, recipe.limit, recipe.seed)
+    pairs = training_pairs(recipe)
     labels = [STANCES.index(pair.label) for pair in pairs]
     settings = {
         "objective": "multiclass",

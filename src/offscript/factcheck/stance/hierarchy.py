@@ -23,8 +23,8 @@ from offscript.factcheck.stance.bags import (
     write_network,
 )
 from offscript.factcheck.stance.features import Words, unique_texts, words_of
-from offscript.factcheck.stance.pairs import Pair, read_pairs, sampled
-from offscript.factcheck.stance.recipe import StanceRecipe
+from offscript.factcheck.stance.pairs import Pair
+from offscript.factcheck.stance.recipe import StanceRecipe, training_pairs
 from offscript.factcheck.stance.stance import STANCES
 from offscript.factcheck.stance.tasks import read_task
 
@@ -131,7 +131,7 @@ class Hierarchy(BagModel[HierarchyNetwork]):
 
 def train_hierarchy(recipe: StanceRecipe, folder: Path) -> Path:
     """FNC-1's pairs, and beside them as many of FEVER's where the recipe adapts from it."""
-    target = sampled(read_pairs(f"{recipe.folder / 'fnc-1'},split=train").pairs, recipe.limit, recipe.seed)
+    target = training_pairs(recipe)
     source = _fever_pairs(recipe) if recipe.adaptation else []
     pairs = [*target, *source]
     words = words_of_pairs(pairs)

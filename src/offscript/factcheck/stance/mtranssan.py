@@ -15,8 +15,8 @@ from offscript.factcheck.stance import storage
 from offscript.factcheck.stance.exporting import int8_encoder, teach_heads
 from offscript.factcheck.stance.network import PairBatch, PairNetwork, load_encoder, make_head
 from offscript.factcheck.stance.packing import PairEncoder
-from offscript.factcheck.stance.pairs import EVIDENCE, read_pairs, sampled
-from offscript.factcheck.stance.recipe import EncoderSettings, StanceRecipe
+from offscript.factcheck.stance.pairs import EVIDENCE
+from offscript.factcheck.stance.recipe import EncoderSettings, StanceRecipe, training_pairs
 from offscript.factcheck.stance.relatedness import Relatedness, features_of_pairs, fit_relatedness
 from offscript.factcheck.stance.stance import STANCES
 from offscript.factcheck.stance.tasks import Example, Task, read_task
@@ -75,7 +75,6 @@ def train_mtranssan(
             stage,
             folder,
             seed=recipe.seed,
-            digest=recipe.digest,
             watcher=watcher,
             checkpoint_seconds=checkpoint_seconds,
         )
@@ -108,15 +107,16 @@ def _stages(
     rates = (recipe.batch_size, recipe.learning_rate, recipe.head_learning_rate)
     stages = []
     if pretraining and not (folder / "fine-tuning.safetensors").is_file():
-        stages.append(Stage("pretraining", pretraining, recipe.pretraining.epochs, *rates))
+        epochs, digest = recipe.pretraining.epochs, recipe.pretraining_digest
+        stages.append(Stage("pretraining", digest, pretraining, epochs, *rates))
     if recipe.fine_tuning == "all":
-        stages.append(Stage("fine-tuning", fine_tuning, recipe.epochs, *rates, weights))
+        stages.append(Stage("fine-tuning", recipe.digest, fine_tuning, recipe.epochs, *rates, weights))
     return stages
 
 
 def stance_task(recipe: StanceRecipe, tokenizer: Tokenizer) -> tuple[Relatedness, Task]:
     """The first level fitted on the training bodies, and what passes it, each claim with its chosen sentences."""
-    pairs = sampled(read_pairs(f"{recipe.folder / 'fnc-1'},split=train").pairs, recipe.limit, recipe.seed)
+    pairs = training_pairs(recipe)
     terms = Terms.fitted(tokenizer, list({pair.sentences: None for pair in pairs}))
     features, coverage = features_of_pairs(terms, pairs)
     related = np.array([pair.label != "unrelated" for pair in pairs])

@@ -5,9 +5,12 @@ import io
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 
 from offscript._specification import Specification, nearest, parse_specification
 from offscript.corpora._lines import Lines
@@ -109,21 +112,55 @@ def _of_folder(path: Path, place: Specification) -> PairSet:
     raise OffscriptError(f"{path} is no folder of pairs", next="name FNC-1's or SciFact's folder, or a .jsonl file")
 
 
-FNC_SPLITS = ("test", "train", "hold-out", "all")
-"""`train` and `hold-out` are the official baseline's parts of the training bodies, `all` is both."""
+FNC_SPLITS = ("test", "train", "hold-out", "known-topics", "new-topics", "all")
+"""Of the training pairs: `train` and `hold-out` are the official baseline's, whose bodies differ but whose headlines do
+not; a fifth of all topics is `new-topics`, and nothing about these is in `known-topics`, as with the test's."""
 
 
 def _fnc(folder: Path, split: str) -> Iterator[Pair]:
     name = "competition_test" if split == "test" else "train"
     rows = rows_of(folder / f"{name}_bodies.csv")
     bodies = {row["Body ID"]: split_document(row["articleBody"]) for row in rows}
-    kept = set(bodies)
-    if split in ("train", "hold-out"):
-        ids = "training_ids.txt" if split == "train" else "hold_out_ids.txt"
-        kept = set("".join(Lines(packed(folder / ids), MAX_LINE_BYTES)).split())
-    for row in rows_of(folder / f"{name}_stances.csv"):
-        if row["Body ID"] in kept:
-            yield Pair(row["Headline"], bodies[row["Body ID"]], row["Stance"], row["Body ID"])
+    pairs = [
+        Pair(row["Headline"], bodies[row["Body ID"]], row["Stance"], row["Body ID"])
+        for row in rows_of(folder / f"{name}_stances.csv")
+    ]
+    match split:
+        case "train" | "hold-out":
+            ids = "training_ids.txt" if split == "train" else "hold_out_ids.txt"
+            kept = set("".join(Lines(packed(folder / ids), MAX_LINE_BYTES)).split())
+            yield from (pair for pair in pairs if pair.group in kept)
+        case "known-topics":
+            new = new_topics(pairs)
+            yield from (pair for pair in pairs if new.isdisjoint((pair.claim, pair.sentences)))
+        case "new-topics":
+            new = new_topics(pairs)
+            yield from (pair for pair in pairs if pair.claim in new)
+        case _:
+            yield from pairs
+
+
+def new_topics(pairs: Sequence[Pair], *, share: float = 0.2, seed: int = 1) -> set[str | tuple[str, ...]]:
+    """The claims and texts of some topics, drawn at random, that hold at most a share of the pairs of any stance.
+
+    A topic is what related pairs join, directly or by way of others.
+    """
+    related = [pair for pair in pairs if pair.label != "unrelated"]
+    things = dict.fromkeys(chain.from_iterable((pair.claim, pair.sentences) for pair in related))
+    numbers = {thing: number for number, thing in enumerate(things)}
+    ends = np.array(
+        [[numbers[pair.claim] for pair in related], [numbers[pair.sentences] for pair in related]], dtype=np.int64
+    )
+    joined = sparse.coo_array((np.ones(len(related)), ends), shape=(len(numbers), len(numbers)))
+    count, topics = connected_components(joined, directed=False)
+    stances = np.zeros((count, len(STANCES)))
+    np.add.at(stances, (topics[ends[0]], [STANCES.index(pair.label) for pair in related]), 1)
+    new, taken = set(), np.zeros(len(STANCES))
+    for topic in np.random.default_rng(seed).permutation(count):
+        if (taken + stances[topic] <= share * stances.sum(axis=0)).all():
+            new.add(topic)
+            taken += stances[topic]
+    return {thing for thing, number in numbers.items() if topics[number] in new}
 
 
 SCIFACT_SPLITS = ("validation", "train")

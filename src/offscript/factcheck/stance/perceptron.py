@@ -16,8 +16,8 @@ from offscript.factcheck.stance.bags import (
     words_of_pairs,
     write_network,
 )
-from offscript.factcheck.stance.pairs import Pair, read_pairs, sampled
-from offscript.factcheck.stance.recipe import StanceRecipe
+from offscript.factcheck.stance.pairs import Pair
+from offscript.factcheck.stance.recipe import StanceRecipe, training_pairs
 from offscript.factcheck.stance.stance import STANCES
 
 _HIDDEN, _BATCH, _DROPOUT = 100, 500, 0.4
@@ -57,7 +57,7 @@ class Perceptron(BagModel[PerceptronNetwork]):
 
 def train_perceptron(recipe: StanceRecipe, folder: Path) -> Path:
     """Adam on the cross-entropy; words and frequencies are those of the training part."""
-    pairs = sampled(read_pairs(f"{recipe.folder / 'fnc-1'},split=train").pairs, recipe.limit, recipe.seed)
+    pairs = training_pairs(recipe)
     words = words_of_pairs(pairs)
     bags, labels = Bags(words, pairs), torch.tensor([STANCES.index(pair.label) for pair in pairs])
     with torch.random.fork_rng():

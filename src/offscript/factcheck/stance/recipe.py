@@ -2,13 +2,15 @@
 
 import hashlib
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from offscript._validation import first_fault
 from offscript.errors import OffscriptError
+from offscript.factcheck.stance.pairs import Pair, read_pairs, sampled
 
 Kind = Literal["mtranssan", "features", "boosting", "hierarchy"]
 
@@ -44,6 +46,7 @@ class StanceRecipe(_Part):
     kind: Kind = "mtranssan"
     seed: int = Field(1, ge=0)
     data: str = Field(description="the folder that holds fnc-1, fever and the auxiliary sets")
+    split: Literal["train", "known-topics", "all"] = Field("train", description="of FNC-1: what is learnt from")
     limit: int | None = Field(None, ge=1, description="pairs of FNC-1 to learn from; None: all")
     encoder: EncoderSettings = EncoderSettings()
     pretraining: TaskSettings = TaskSettings()
@@ -59,18 +62,46 @@ class StanceRecipe(_Part):
     served: bool = Field(False, description="export an int8 graph as well; decides nothing about the trained weights")
     class_limit: int | None = Field(None, ge=1, description="pairs of one stance to learn from at most; None: all")
     class_weights: float = Field(0.5, ge=0, le=1, description="weights are class frequencies to minus this power")
+    stance_weights: tuple[float, float, float, float] | None = Field(
+        None, description="of the served model's answers; None: chosen on what the split holds out"
+    )
+
+    @model_validator(mode="after")
+    def _weights_can_be_chosen(self) -> Self:
+        if self.served and self.split == "all" and self.stance_weights is None:
+            raise ValueError("with split all nothing is held out to choose stance_weights on: give them")
+        return self
 
     @property
     def digest(self) -> str:
         """A hash of the recipe: two runs with the same one are the same run."""
-        return hashlib.sha256(
-            json.dumps(self.model_dump(exclude={"about", "served"}), sort_keys=True).encode()
-        ).hexdigest()[:16]
+        return _hash(self.model_dump(exclude={"about", "served"}))
+
+    @property
+    def pretraining_digest(self) -> str:
+        """A hash of what decides the first stage, whose result serves every recipe that shares it."""
+        kept = {"seed", "data", "encoder", "pretraining", "beside", "batch_size", "learning_rate", "head_learning_rate"}
+        return _hash(self.model_dump(include=kept, exclude={"encoder": {"characters"}}))
 
     @property
     def folder(self) -> Path:
         """Of the data."""
         return Path(self.data)
+
+
+def training_pairs(recipe: StanceRecipe) -> list[Pair]:
+    """The pairs of FNC-1 that a recipe learns from."""
+    return sampled(read_pairs(f"{recipe.folder / 'fnc-1'},split={recipe.split}").pairs, recipe.limit, recipe.seed)
+
+
+def held_out_pairs(recipe: StanceRecipe) -> Sequence[Pair]:
+    """Those of FNC-1's training pairs that a recipe leaves to choose on."""
+    held_out = {"train": "hold-out", "known-topics": "new-topics"}[recipe.split]
+    return read_pairs(f"{recipe.folder / 'fnc-1'},split={held_out}").pairs
+
+
+def _hash(settings: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def stance_recipe(content: dict[str, Any], origin: str = "the recipe") -> StanceRecipe:

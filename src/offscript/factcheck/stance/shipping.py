@@ -9,8 +9,7 @@ import torch
 
 from offscript.factcheck.stance import mtranssan, served, storage
 from offscript.factcheck.stance.exporting import export_graph, int8_encoder, teach_heads
-from offscript.factcheck.stance.pairs import read_pairs
-from offscript.factcheck.stance.recipe import StanceRecipe
+from offscript.factcheck.stance.recipe import StanceRecipe, held_out_pairs
 from offscript.factcheck.stance.scores import best_weights
 from offscript.factcheck.stance.stance import STANCES
 from offscript.factcheck.stance.tasks import read_task
@@ -32,14 +31,15 @@ def ship(recipe: StanceRecipe, trained: Path, out: Path, *, int8: bool = True) -
         shutil.copyfile(trained / name, out / name)
     padding = network.encoder.config.pad_token_id or 0
     storage.write_card(out, "onnx", recipe, model.reading, padding=padding)
-    reading = chosen_reading(recipe, served.load(out))
-    storage.write_card(out, "onnx", recipe, reading, padding=padding)
+    storage.write_card(out, "onnx", recipe, weighed_reading(recipe, served.load(out)), padding=padding)
     return out
 
 
-def chosen_reading(recipe: StanceRecipe, model: TwoLevelModel) -> Reading:
-    """The model's reading with the class weights that do best on the held-out training bodies."""
-    pairs = read_pairs(f"{recipe.folder / 'fnc-1'},split=hold-out").pairs
+def weighed_reading(recipe: StanceRecipe, model: TwoLevelModel) -> Reading:
+    """The model's reading with the recipe's class weights, or with those that do best on what it holds out."""
+    if recipe.stance_weights is not None:
+        return replace(model.reading, weights=recipe.stance_weights)
+    pairs = held_out_pairs(recipe)
     gold = np.array([STANCES.index(pair.label) for pair in pairs])
     return replace(model.reading, weights=best_weights(model.of_pairs(pairs), gold))
 

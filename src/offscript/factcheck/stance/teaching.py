@@ -39,9 +39,10 @@ class Watcher(Protocol):
 
 @dataclass(frozen=True)
 class Stage:
-    """Tasks that are learnt together for some epochs; its name files the checkpoint."""
+    """Tasks that are learnt together for some epochs; its name files the checkpoint, its digest says whose that is."""
 
     name: str
+    digest: str
     tasks: Sequence[Task]
     epochs: int
     batch_size: int
@@ -57,7 +58,6 @@ def teach(
     folder: Path,
     *,
     seed: int,
-    digest: str,
     watcher: Watcher | None = None,
     checkpoint_seconds: float = 60.0,
 ) -> None:
@@ -71,7 +71,7 @@ def teach(
     ]
     optimiser = _optimiser(network, stage)
     path = folder / f"{stage.name}.safetensors"
-    done = read_checkpoint(path, network, optimiser, digest) if path.is_file() else 0
+    done = read_checkpoint(path, network, optimiser, stage.digest) if path.is_file() else 0
     if watcher is not None:
         watcher.begin(done, len(batches))
     saved = time.monotonic()
@@ -83,9 +83,9 @@ def teach(
         if watcher is not None:
             watcher.step(step + 1, loss, tokens / (time.monotonic() - began))
         if time.monotonic() - saved > checkpoint_seconds:
-            write_checkpoint(path, network, optimiser, digest, step + 1)
+            write_checkpoint(path, network, optimiser, stage.digest, step + 1)
             saved = time.monotonic()
-    write_checkpoint(path, network, optimiser, digest, len(batches))
+    write_checkpoint(path, network, optimiser, stage.digest, len(batches))
     if watcher is not None:
         watcher.end()
 
