@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from offscript.factcheck._compiled import compiled
+from offscript._compiled import compiled
 
 SMALLEST_TABLE = 1 << 10
 ABSENT = -1

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from offscript.factcheck._compiled import compiled
+from offscript._compiled import compiled
 from offscript.factcheck.analysis.lexicon import LexiconBuilder
 from offscript.factcheck.analysis.words import lower_case, next_word, word_break_classes
 

@@ -9,7 +9,7 @@ from importlib import resources
 import numpy as np
 from numpy.typing import NDArray
 
-from offscript.factcheck._compiled import compiled
+from offscript._compiled import compiled
 
 OTHER, LETTER, HEBREW, NUMERIC, KATAKANA, JOINER = 0, 1, 2, 3, 4, 5
 MID_LETTER, MID_NUMBER, MID_EITHER, SINGLE_QUOTE, DOUBLE_QUOTE = 6, 7, 8, 9, 10

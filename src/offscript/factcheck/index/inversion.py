@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from offscript._compiled import compiled
 from offscript.errors import OffscriptError
-from offscript.factcheck._compiled import compiled
 from offscript.factcheck.analysis import Analyzer
 from offscript.factcheck.analysis.lexicon import ABSENT, Lexicon, LexiconBuilder
 from offscript.factcheck.analysis.surfaces import number_surfaces, whole_characters

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from offscript.factcheck._compiled import compiled
+from offscript._compiled import compiled
 from offscript.factcheck.analysis.lexicon import ABSENT, Lexicon, LexiconBuilder
 from offscript.factcheck.index.arrays import Arrays, Shape, release, writing_arrays
 from offscript.factcheck.index.segment import STORED_FIELDS, Postings, Ragged, Segment

@@ -9,8 +9,8 @@ import filelock
 import numpy as np
 from numpy.typing import NDArray
 
+from offscript._compiled import compiled
 from offscript.errors import OffscriptError
-from offscript.factcheck._compiled import compiled
 from offscript.factcheck.analysis import Analyzer
 from offscript.factcheck.analysis.lexicon import ABSENT
 from offscript.factcheck.documents import Document

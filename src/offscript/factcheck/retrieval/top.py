@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from offscript.factcheck._compiled import compiled
+from offscript._compiled import compiled
 
 UNMET = -1e300  # a document that no term has met; every real score is far above
 DELETED = -np.inf

@@ -32,7 +32,7 @@ class Bags:
     def __init__(self, words: Words, pairs: Sequence[Pair]) -> None:
         claims, self.claim_of, documents, self.document_of = unique_texts(pairs)
         self.claims, self.documents = words.frequencies(claims), words.frequencies(documents)
-        self.cosines = words.cosines(self.claims[self.claim_of], self.documents[self.document_of])
+        self.cosines = words.cosines(claims, documents, np.column_stack([self.claim_of, self.document_of]))
 
     def batch(self, rows: NDArray[np.int64]) -> tuple[Bag, Bag, Tensor]:
         """Bags of the claims and of the documents of some pairs, and their cosines [rows, 1]."""

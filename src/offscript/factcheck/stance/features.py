@@ -1,8 +1,8 @@
 """What the baselines see of a claim and a document: bags of words, overlaps, and words that refute."""
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -60,16 +60,20 @@ class Words:
         """Term frequencies [texts, words], each row of length 1."""
         known = self.numbers
         counted = [Counter(known[word] for word in words_of(text) if word in known) for text in texts]
-        offsets = np.cumsum([0, *(len(counts) for counts in counted)])
-        columns = np.array([number for counts in counted for number in counts], dtype=np.int64)
-        values = np.array([count for counts in counted for count in counts.values()], dtype=np.float32)
-        return _unit_rows(sparse.csr_matrix((values, columns, offsets), shape=(len(texts), len(self.listed))))
+        return _unit_rows(_table(counted, len(self.listed)))
 
-    def cosines(self, first: sparse.csr_matrix, second: sparse.csr_matrix) -> NDArray[np.float32]:
-        """Cosines of TF-IDF vectors, row by row, from term frequencies."""
-        weights = sparse.diags(self.inverse_frequencies)
-        product = _unit_rows(first @ weights).multiply(_unit_rows(second @ weights))
-        return np.asarray(product.sum(axis=1), dtype=np.float32).ravel()
+    def cosines(self, first: Sequence[str], second: Sequence[str], pairs: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Cosines of the TF-IDF vectors of texts `first[i]` and `second[j]` for each row (i, j) of `pairs`.
+
+        Words that are not listed count as the rarest, so that the names of a new topic tell what belongs to it.
+        """
+        rarest = float(self.inverse_frequencies.max(initial=1.0))
+        known = defaultdict(lambda: rarest, zip(self.listed, self.inverse_frequencies.tolist(), strict=True))
+        numbers: defaultdict[str, int] = defaultdict(lambda: len(numbers))
+        counted = [[Counter(words_of(text)) for text in texts] for texts in (first, second)]
+        weighed = [[{numbers[word]: n * known[word] for word, n in each.items()} for each in one] for one in counted]
+        sides = [_unit_rows(_table(one, len(numbers)))[which] for one, which in zip(weighed, pairs.T, strict=True)]
+        return np.asarray(sides[0].multiply(sides[1]).sum(axis=1), dtype=np.float32).ravel()
 
 
 def unique_texts(pairs: Sequence[Pair]) -> tuple[list[str], NDArray[np.int64], list[str], NDArray[np.int64]]:
@@ -129,6 +133,14 @@ def _held(
     for listed in sequences:
         held += [sum(gram in part for gram in listed) for part in (text, first)]
     return held
+
+
+def _table(rows: Sequence[Mapping[int, float]], width: int) -> sparse.csr_matrix:
+    """Rows of values by column as a matrix [rows, width]."""
+    offsets = np.cumsum([0, *map(len, rows)])
+    columns = np.array([column for row in rows for column in row], dtype=np.int64)
+    values = np.array([value for row in rows for value in row.values()], dtype=np.float32)
+    return sparse.csr_matrix((values, columns, offsets), shape=(len(rows), width))
 
 
 def _unit_rows(matrix: sparse.csr_matrix) -> sparse.csr_matrix:

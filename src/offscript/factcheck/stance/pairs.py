@@ -140,14 +140,18 @@ def _fnc(folder: Path, split: str) -> Iterator[Pair]:
             yield from pairs
 
 
-def new_topics(pairs: Sequence[Pair], *, share: float = 0.2, seed: int = 1) -> set[str | tuple[str, ...]]:
+Thing = str | tuple[str, ...]
+"""A claim, or a text by sentences."""
+
+
+def new_topics(pairs: Sequence[Pair], *, share: float = 0.2, seed: int = 1) -> set[Thing]:
     """The claims and texts of some topics, drawn at random, that hold at most a share of the pairs of any stance.
 
     A topic is what related pairs join, directly or by way of others.
     """
     related = [pair for pair in pairs if pair.label != "unrelated"]
-    things = dict.fromkeys(chain.from_iterable((pair.claim, pair.sentences) for pair in related))
-    numbers = {thing: number for number, thing in enumerate(things)}
+    things: Iterator[Thing] = chain.from_iterable((pair.claim, pair.sentences) for pair in related)
+    numbers = {thing: number for number, thing in enumerate(dict.fromkeys(things))}
     ends = np.array(
         [[numbers[pair.claim] for pair in related], [numbers[pair.sentences] for pair in related]], dtype=np.int64
     )

@@ -7,7 +7,7 @@ weights are the row of that hash, one column a tag. Rows that several features s
 import numpy as np
 from numpy.typing import NDArray
 
-from offscript.factcheck._compiled import compiled
+from offscript._compiled import compiled
 from offscript.factcheck.analysis.words import LETTER, NUMERIC, lower_case, word_break_classes
 from offscript.factcheck.tagging.token import TAGS
 

@@ -13,18 +13,32 @@ from offscript.errors import OffscriptError
 try:
     import numba
 except ImportError as error:
-    raise OffscriptError("the fact checker needs numba", why="it is not installed", next="pip install numba") from error
+    raise OffscriptError("offscript needs numba", why="it is not installed", next="pip install numba") from error
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def compiled(function: Function) -> Function:
     """Compile a function of arrays and numbers on its first call; several threads may run it at once."""
+    return _compiled(function)
+
+
+def elementwise(function: Function) -> Function:
+    """Compile arithmetic on numbers so that a loop can do it for a vector of them: dividing by zero gives infinity."""
+    return _compiled(function, error_model="numpy", fastmath={"contract"})
+
+
+def summing(function: Function) -> Function:
+    """Compile loops that add up what `elementwise` functions give, in any order."""
+    return _compiled(function, error_model="numpy", fastmath={"contract", "reassoc", "nsz"})
+
+
+def _compiled(function: Function, **settings: Any) -> Function:
     with _machine_code_kept():
         try:
-            return cast(Function, numba.njit(cache=True, nogil=True)(function))
+            return cast(Function, numba.njit(cache=True, nogil=True, **settings)(function))
         except RuntimeError:  # numba found no folder that it may write to
-            return cast(Function, numba.njit(nogil=True)(function))
+            return cast(Function, numba.njit(nogil=True, **settings)(function))
 
 
 @contextlib.contextmanager
@@ -43,6 +57,6 @@ def _sources_digest() -> str:
     digest = hashlib.sha256()
     for path in sorted(Path(__file__).parent.rglob("*.py")):
         source = path.read_bytes()
-        if b"@compiled" in source:
+        if any(mark in source for mark in (b"@compiled", b"@elementwise", b"@summing")):
             digest.update(source)
     return digest.hexdigest()[:16]
