@@ -5,9 +5,8 @@ that share a body, or a claim), and groups are resampled.
 """
 
 import time
-from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from offscript.errors import OffscriptError
+from offscript.factcheck.stance.judging import by_claim, stances_of_pairs
 from offscript.factcheck.stance.pairs import EVIDENCE, PairSet, rows_of
 from offscript.factcheck.stance.scores import FNC_POINTS, f1_scores, fnc_scores
 from offscript.factcheck.stance.stance import STANCES, StanceModel
@@ -58,17 +58,13 @@ class Judged:
 
 
 def judge(model: StanceModel, pairs: PairSet, *, claim_alone: bool = False) -> Judged:
-    """Ask the model about every pair, the texts of a claim at once; `claim_alone` shows it an empty text instead."""
-    by_claim: dict[str, list[int]] = defaultdict(list)
-    for number, pair in enumerate(pairs.pairs):
-        by_claim[pair.claim].append(number)
-    stances = np.zeros((len(pairs.pairs), len(STANCES)))
-    for claim, numbers in by_claim.items():
-        texts = [("",) if claim_alone else pairs.pairs[number].sentences for number in numbers]
-        if pairs.of_documents:
-            stances[numbers] = model.of_documents(claim, texts)
-        else:
-            stances[numbers] = model.of_sentences(claim, [" ".join(sentences) for sentences in texts])
+    """Ask the model about every pair; `claim_alone` shows it an empty text instead."""
+    shown = [replace(pair, sentences=("",)) for pair in pairs.pairs] if claim_alone else pairs.pairs
+    if pairs.of_documents:
+        return judged(pairs, stances_of_pairs(model, shown))
+    stances = np.zeros((len(shown), len(STANCES)))
+    for claim, numbers in by_claim(shown).items():
+        stances[numbers] = model.of_sentences(claim, [" ".join(shown[number].sentences) for number in numbers])
     return judged(pairs, as_labels(stances, pairs.labels))
 
 

@@ -7,7 +7,11 @@ import pytest
 from safetensors.numpy import load_file
 
 from offscript.errors import OffscriptError
+from offscript.factcheck.stance.committee import Committee
+from offscript.factcheck.stance.judging import stances_of_pairs
+from offscript.factcheck.stance.lexical import LexicalStance
 from offscript.factcheck.stance.mtranssan import train_mtranssan
+from offscript.factcheck.stance.pairs import Pair
 from offscript.factcheck.stance.recipe import StanceRecipe, stance_recipe
 from offscript.factcheck.stance.registry import stance_model
 from offscript.factcheck.stance.stance import STANCES
@@ -98,6 +102,10 @@ def test_baselines_learn_what_they_are_shown(small_data: Path, tmp_path: Path, k
     np.testing.assert_allclose(answers.sum(axis=1), 1, atol=1e-6)
     assert model.of_documents(CLAIM, []).shape == (0, len(STANCES))
     assert model.of_sentences(CLAIM, ["the president died"]).shape == (1, len(STANCES))
+    pairs = [Pair(claim, tuple(text), "", "") for text in DOCUMENTS for claim in (CLAIM, "cats eat fish")]
+    for judge in (model, LexicalStance(), Committee([model, LexicalStance()])):
+        apart = [judge.of_documents(pair.claim, [pair.sentences])[0] for pair in pairs]
+        np.testing.assert_allclose(stances_of_pairs(judge, pairs), apart, atol=1e-6)
     if kind == "features":
         assert STANCES[int(answers[0].argmax())] == "disagree"
         assert STANCES[int(answers[1].argmax())] == "unrelated"

@@ -20,6 +20,7 @@ from offscript.factcheck.stance.stance import STANCES
 from offscript.factcheck.stance.two_level import Reading
 
 _WORDS_FILE, _SIZE = "words.json", 5000
+_READ_AT_ONCE = 2000
 
 Network = TypeVar("Network", bound=nn.Module)
 Bag = tuple[Tensor, Tensor, Tensor]
@@ -56,11 +57,15 @@ class BagModel(ABC, Generic[Network]):
         """In the order of `STANCES` [pairs, 4]."""
 
     def of_documents(self, claim: str, documents: Sequence[Sequence[str]]) -> FloatArray:
-        if not documents:
-            return np.zeros((0, len(STANCES)))
+        return self.of_pairs([Pair(claim, tuple(sentences), "", "") for sentences in documents])
+
+    def of_pairs(self, pairs: Sequence[Pair]) -> FloatArray:
+        """Stance probabilities [pairs, 4] of documents, each against its own claim."""
+        answers = [np.zeros((0, len(STANCES)))]
         with torch.inference_mode():
-            pairs = [Pair(claim, tuple(sentences), "", "") for sentences in documents]
-            return self._probabilities(pairs).double().numpy()
+            for start in range(0, len(pairs), _READ_AT_ONCE):
+                answers.append(self._probabilities(pairs[start : start + _READ_AT_ONCE]).double().numpy())
+        return np.concatenate(answers)
 
     def of_sentences(self, claim: str, sentences: Sequence[str]) -> FloatArray:
         return self.of_documents(claim, [(sentence,) for sentence in sentences])

@@ -30,9 +30,12 @@ class Boosting:
         return self._name
 
     def of_documents(self, claim: str, documents: Sequence[Sequence[str]]) -> FloatArray:
-        if not documents:
+        return self.of_pairs([Pair(claim, tuple(sentences), "", "") for sentences in documents])
+
+    def of_pairs(self, pairs: Sequence[Pair]) -> FloatArray:
+        """Stance probabilities [pairs, 4] of documents, each against its own claim."""
+        if not pairs:
             return np.zeros((0, len(STANCES)))
-        pairs = [Pair(claim, tuple(sentences), "", "") for sentences in documents]
         return np.asarray(self._trees.predict(overlap_features(pairs), num_threads=1), dtype=np.float64)
 
     def of_sentences(self, claim: str, sentences: Sequence[str]) -> FloatArray:

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from offscript.factcheck.stance.judging import stances_of_pairs
+from offscript.factcheck.stance.pairs import Pair
 from offscript.factcheck.stance.stance import StanceModel
 
 FloatArray = NDArray[np.float64]
@@ -23,6 +25,10 @@ class Committee:
 
     def of_documents(self, claim: str, documents: Sequence[Sequence[str]]) -> FloatArray:
         return _mean([member.of_documents(claim, documents) for member in self._members])
+
+    def of_pairs(self, pairs: Sequence[Pair]) -> FloatArray:
+        """Stance probabilities [pairs, 4] of documents, each against its own claim."""
+        return _mean([stances_of_pairs(member, pairs) for member in self._members])
 
     def of_sentences(self, claim: str, sentences: Sequence[str]) -> FloatArray:
         return _mean([member.of_sentences(claim, sentences) for member in self._members])
