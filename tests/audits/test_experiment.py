@@ -51,7 +51,8 @@ def test_every_experiment_reads_and_its_recipes_check(name: str, scale: str) -> 
                 recipe_from(content)
     variants = {variant.name for variant in experiment.variants} | set(experiment.correlations)
     for expected in experiment.expected:
-        named = set(expected.along) if isinstance(expected, Ordering) else {expected.figure.split("/")[0]}
+        of_variants = isinstance(expected, Ordering) and "{}" not in expected.figure
+        named = set(expected.along) if of_variants else {expected.figure.split("/")[0]}
         assert named <= variants
 
 
@@ -80,6 +81,8 @@ def test_an_ordering_holds_where_neighbours_do_not_meet(values: tuple[float, ...
     ordering = Ordering(figure="exposure.eb_c.js", order="falls", along={"a": 9.0, "b": None, "c": 7.0}, source="here")
     found = {f"{name}/exposure.eb_c.js": figure(value, 0.2) for name, value in zip("abc", values, strict=True)}
     assert ordering.judged(found)[1] == verdict
+    within = ordering.model_copy(update={"figure": "A/exposure.eb_c.{}"})
+    assert within.judged({f"A/exposure.eb_c.{name[0]}": entry for name, entry in found.items()})[1] == verdict
 
 
 def test_changes_reach_into_lists() -> None:

@@ -56,9 +56,12 @@ class Bound(_Part):
 
 
 class Ordering(_Part):
-    """The paper's figures fall, or rise, from variant to variant; its own values stand beside the variants."""
+    """The paper's figures fall, or rise, from step to step; its own values stand beside the steps.
 
-    figure: str = Field(pattern=r"^[^/]+$")
+    Steps are variants, or what takes the place of {} in the figure's name.
+    """
+
+    figure: str = Field(pattern=r"^[^/]+$|\{\}")
     order: Literal["falls", "rises"]
     along: dict[str, float | None] = Field(min_length=2)
     source: str
@@ -69,7 +72,8 @@ class Ordering(_Part):
 
     def judged(self, found: Mapping[str, Measurement]) -> tuple[str, str]:
         """Our figures and the steps between neighbours; the order holds, or breaks, where those exclude zero."""
-        entries = [found.get(f"{variant}/{self.figure}") for variant in self.along]
+        pattern = self.figure if "{}" in self.figure else f"{{}}/{self.figure}"
+        entries = [found.get(pattern.replace("{}", step)) for step in self.along]
         measured = [entry for entry in entries if entry is not None]
         if len(measured) < len(entries):
             return "not measured", "not measured"
