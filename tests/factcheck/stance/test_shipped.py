@@ -47,11 +47,20 @@ def test_it_runs_without_torch() -> None:
     assert done.stdout.strip() == "False"
 
 
-def test_plain_cases(model: StanceModel) -> None:
-    claim = "Greyson Chance sings."
-    sentences = ["Greyson Chance is a pop singer.", "Greyson Chance never sang in his life.", "Paris is in France."]
-    said = [STANCES[place] for place in model.of_sentences(claim, sentences).argmax(axis=1)]
-    assert said == ["agree", "disagree", "unrelated"]
+@pytest.mark.parametrize(
+    ("claim", "sentence", "stance"),
+    [
+        ("Cats eat fish", "Cats eat fish every day.", "agree"),
+        ("Cats eat fish", "Cats do not eat fish.", "disagree"),
+        ("Tom Hanks is an actor.", "The Eiffel Tower is in Paris.", "unrelated"),
+        ("The president died", "Officials denied that the president died.", "disagree"),
+        ("The film was released in 1999.", "The film was released in 2003.", "disagree"),
+        ("Tom Hanks is an actor.", "Thomas Jeffrey Hanks is an American actor and filmmaker.", "agree"),
+        ("Tom Hanks is not an actor.", "Thomas Jeffrey Hanks is an American actor and filmmaker.", "disagree"),
+    ],
+)
+def test_plain_cases(model: StanceModel, claim: str, sentence: str, stance: str) -> None:
+    assert STANCES[int(model.of_sentences(claim, [sentence])[0].argmax())] == stance
 
 
 def test_answers_do_not_depend_on_what_is_asked_beside(model: StanceModel) -> None:

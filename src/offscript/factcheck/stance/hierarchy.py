@@ -30,6 +30,7 @@ from offscript.factcheck.stance.tasks import read_task
 
 _BATCH = 64
 _EMBEDDING, _FILTERS, _WIDTHS, _HIDDEN = 48, 48, (2, 3, 4), 96
+_SIMILAR = 8
 _SPREAD = 0.1  # of the first word vectors; at torch's 1 their noise drowns the cosine
 _CLAIM_WORDS, _TEXT_WORDS = 20, 80
 UNRELATED = STANCES.index("unrelated")
@@ -63,7 +64,7 @@ class Convolutions(nn.Module):
 
 
 class HierarchyNetwork(nn.Module):
-    """Shared features, then three answers: related or not, the stance of related ones, and the domain."""
+    """Related or not by likeness alone, as words would be learnt by heart; features for the stance and the domain."""
 
     def __init__(self, words: int) -> None:
         super().__init__()
@@ -73,14 +74,14 @@ class HierarchyNetwork(nn.Module):
         self.text_bag = nn.EmbeddingBag(words, _HIDDEN, mode="sum")
         convolved = 2 * len(_WIDTHS) * _FILTERS
         self.shared = nn.Linear(convolved + _HIDDEN + 1, _HIDDEN)
-        self.related = nn.Linear(_HIDDEN + 1, 2)
+        self.related = nn.Sequential(nn.Linear(1, _SIMILAR), nn.ReLU(), nn.Linear(_SIMILAR, 2))
         self.stance, self.domain = nn.Linear(_HIDDEN, 3), nn.Linear(_HIDDEN, 2)
         with torch.no_grad():
             for table in (self.words, self.claim_bag, self.text_bag):
                 table.weight.mul_(_SPREAD)
 
     def features(self, batch: "TextBatch") -> Tensor:
-        """What all answers rest on [rows, hidden]."""
+        """What stance and domain rest on [rows, hidden]."""
         convolved = [
             layer(self.words(numbers).transpose(1, 2))
             for layer, numbers in ((self.claim, batch.claims), (self.text, batch.texts))
@@ -93,16 +94,10 @@ class HierarchyNetwork(nn.Module):
         hidden: Tensor = nn.functional.dropout(self.shared(together).relu(), 0.3, training=self.training)
         return hidden
 
-    def relatedness(self, features: Tensor, batch: "TextBatch") -> Tensor:
-        """Scores [rows, 2] of being unrelated and related, for which the cosine counts most."""
-        scores: Tensor = self.related(torch.cat([features, batch.cosines], dim=1))
-        return scores
-
     def probabilities(self, batch: "TextBatch") -> Tensor:
         """p(related) · p(stance | related), and p(unrelated), in the order of `STANCES` [rows, 4]."""
-        features = self.features(batch)
-        related = self.relatedness(features, batch).softmax(dim=1)
-        return torch.cat([self.stance(features).softmax(dim=1) * related[:, 1:], related[:, :1]], dim=1)
+        related = self.related(batch.cosines).softmax(dim=1)
+        return torch.cat([self.stance(self.features(batch)).softmax(dim=1) * related[:, 1:], related[:, :1]], dim=1)
 
 
 @dataclass(frozen=True)
@@ -168,7 +163,7 @@ def _loss(network: HierarchyNetwork, batch: TextBatch, labels: Tensor, domains: 
     """Both levels' cross-entropy, the second over related pairs alone, and the domain's behind a reversed gradient."""
     features = network.features(batch)
     related = labels != UNRELATED
-    loss = nn.functional.cross_entropy(network.relatedness(features, batch), related.long())
+    loss = nn.functional.cross_entropy(network.related(batch.cosines), related.long())
     if related.any():
         loss = loss + nn.functional.cross_entropy(network.stance(features[related]), labels[related])
     if adaptation:

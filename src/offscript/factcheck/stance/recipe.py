@@ -94,6 +94,11 @@ def training_pairs(recipe: StanceRecipe) -> list[Pair]:
     return sampled(read_pairs(f"{recipe.folder / 'fnc-1'},split={recipe.split}").pairs, recipe.limit, recipe.seed)
 
 
+def every_training_pair(recipe: StanceRecipe) -> Sequence[Pair]:
+    """FNC-1's training pairs, learnt from or held out."""
+    return read_pairs(f"{recipe.folder / 'fnc-1'},split=all").pairs
+
+
 def held_out_pairs(recipe: StanceRecipe) -> Sequence[Pair]:
     """Those of FNC-1's training pairs that a recipe leaves to choose on."""
     held_out = {"train": "hold-out", "known-topics": "new-topics"}[recipe.split]

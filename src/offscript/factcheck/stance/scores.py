@@ -1,7 +1,5 @@
 """What confusion matrices say: F1 by label, FNC-1's weighted accuracy, and the class weights that suit both."""
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -29,18 +27,25 @@ def fnc_scores(tables: FloatArray) -> FloatArray:
     return points
 
 
-def best_weights(probabilities: FloatArray, gold: NDArray[np.int64], *, rounds: int = 3) -> tuple[float, ...]:
-    """Weights of the stances under which macro-F1 and FNC-1's score add up to most, class by class in turns."""
+def best_weights(
+    probabilities: FloatArray, gold: NDArray[np.int64], shares: FloatArray | None = None, *, rounds: int = 3
+) -> tuple[float, ...]:
+    """Weights of the stances under which macro-F1 and FNC-1's score add up to most, class by class in turns.
+
+    Pairs count as if stances had the given shares [4], their own by default.
+    """
+    own = np.bincount(gold, minlength=len(STANCES)).clip(min=1) / len(gold)
+    counts = (np.ones(len(STANCES)) if shares is None else shares / own)[gold]
     weights = np.ones(len(STANCES))
     for _ in range(rounds):
         for place in range(len(STANCES)):
             candidates = np.tile(weights, (len(_STEPS), 1))
             candidates[:, place] *= _STEPS
-            weights = max(candidates, key=lambda each: _worth(probabilities, gold, each))
+            weights = max(candidates, key=lambda each: _worth(probabilities * each, gold, counts))
     return tuple((weights / weights.mean()).tolist())
 
 
-def _worth(probabilities: FloatArray, gold: NDArray[np.int64], weights: Sequence[float] | FloatArray) -> float:
+def _worth(scores: FloatArray, gold: NDArray[np.int64], counts: FloatArray) -> float:
     table = np.zeros((1, len(STANCES), len(STANCES)))
-    np.add.at(table[0], (gold, (probabilities * weights).argmax(axis=1)), 1.0)
+    np.add.at(table[0], (gold, scores.argmax(axis=1)), counts)
     return float(f1_scores(table).mean() + fnc_scores(table)[0])

@@ -9,7 +9,7 @@ import torch
 
 from offscript.factcheck.stance import mtranssan, served, storage
 from offscript.factcheck.stance.exporting import export_graph, int8_encoder, teach_heads
-from offscript.factcheck.stance.recipe import StanceRecipe, held_out_pairs
+from offscript.factcheck.stance.recipe import StanceRecipe, every_training_pair, held_out_pairs
 from offscript.factcheck.stance.scores import best_weights
 from offscript.factcheck.stance.stance import STANCES
 from offscript.factcheck.stance.tasks import read_task
@@ -36,12 +36,18 @@ def ship(recipe: StanceRecipe, trained: Path, out: Path, *, int8: bool = True) -
 
 
 def weighed_reading(recipe: StanceRecipe, model: TwoLevelModel) -> Reading:
-    """The model's reading with the recipe's class weights, or with those that do best on what it holds out."""
+    """The model's reading with the recipe's class weights, or with those that do best on what it holds out.
+
+    Stances count there as often as among all training pairs: of a split by topics few pairs are unrelated.
+    """
     if recipe.stance_weights is not None:
         return replace(model.reading, weights=recipe.stance_weights)
     pairs = held_out_pairs(recipe)
-    gold = np.array([STANCES.index(pair.label) for pair in pairs])
-    return replace(model.reading, weights=best_weights(model.of_pairs(pairs), gold))
+    gold, every = (
+        np.array([STANCES.index(pair.label) for pair in part]) for part in (pairs, every_training_pair(recipe))
+    )
+    shares = np.bincount(every, minlength=len(STANCES)) / len(every)
+    return replace(model.reading, weights=best_weights(model.of_pairs(pairs), gold, shares))
 
 
 def _refit(recipe: StanceRecipe, model: TwoLevelModel, encoder: Path) -> None:
