@@ -13,8 +13,8 @@ from torch import Tensor
 from offscript.corpora.vocabularies import Vocabulary
 from offscript.errors import OffscriptError
 
-SCORE_BUDGET = 1 << 24
-"""How many log-probabilities one scored chunk may hold: 64 MB in single precision."""
+SCORE_BUDGET = 1 << 22
+"""How many log-probabilities one scored chunk may hold: 16 MB in single precision, which is reused, not mapped anew."""
 
 
 class State(Protocol):
