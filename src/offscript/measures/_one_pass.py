@@ -33,16 +33,20 @@ def one_pass(log_p: Floats, log_q: Floats, *, threads: int) -> dict[str, Floats]
     found = {name: np.empty(len(log_p), dtype=np.float32) for name in NAMES}
     at_once = max(1, _ELEMENTS_AT_ONCE // max(1, log_p.shape[1]))
     starts = range(0, len(log_p), at_once)
+    workers = min(threads, len(starts))
 
     def measure(first: int) -> None:
-        for start in starts[first::threads]:
+        for start in starts[first::workers]:
             taken = slice(start, start + at_once)
             p, q = log_p[taken], log_q[taken]
             _sum(p, q, found["tv"][taken], found["js"][taken])
             found["gd"][taken] = p.argmax(-1) != q.argmax(-1)
 
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(measure, range(threads)))
+    if workers == 1:
+        measure(0)
+    elif workers:
+        with ThreadPoolExecutor(workers) as pool:
+            list(pool.map(measure, range(workers)))
     return found
 
 
