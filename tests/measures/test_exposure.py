@@ -259,6 +259,26 @@ def test_intervals_cover_what_sampling_adds(counted: bool) -> None:
     assert np.mean(held) >= 0.93
 
 
+@pytest.mark.parametrize("sequences", [100, 400])
+def test_fewer_sentences_than_tokens_bound_nothing_from_below(sequences: int) -> None:
+    """The plain distance is several times the true one, and so is what extrapolation leaves of it."""
+    size, lengths, repeats = 1000, 20, 5
+    generator = np.random.default_rng(3)
+    sides = normalised(-np.log(np.arange(1, size + 1)) + 0.3 * generator.normal(size=(2, size)))
+    held = []
+    for repeat in range(repeats):
+        known, counted = Averages(sequences, lengths, size), Averages(sequences, lengths, size)
+        same = torch.from_numpy(sides[0]).log().expand(sequences, lengths, size)
+        known.add(slice(0, sequences), slice(0, lengths), same)
+        counted.count(torch.from_numpy(generator.choice(size, size=(sequences, lengths), p=sides[1])))
+        figures = marginal_figures(Marginals(known, known, counted, paired=False), ["js", "tv"], seed=repeat)
+        for name in ("js", "tv"):
+            found, truth = figures[f"mgd_model.{name}"].estimate, apart(name, *sides.tolist())
+            assert found.value > 1.5 * truth
+            held.append(found.interval.lower <= truth <= found.interval.upper)
+    assert np.mean(held) >= 0.9
+
+
 def normalised(logits: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any, np.dtype[np.float64]]:
     weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
     return np.asarray(weights / weights.sum(axis=-1, keepdims=True))

@@ -22,6 +22,7 @@ from offscript.measures.intervals import Curve, Estimate, Interval, Profile, rat
 METHOD, ALLOWED, CORRECTED = "jackknife", "jackknife, bias allowed for", "jackknife, bias taken off"
 SLOWEST, FASTEST = math.sqrt(2), 2.0
 """By what a bias grows from a sample to its half: one of n^-½ (noise outweighs the distance) and one of n^-1."""
+_STANDSTILL = 1e-6
 
 
 class Unbiased(NamedTuple):
@@ -41,12 +42,14 @@ class Unbiased(NamedTuple):
         """From the figure [lengths] of the sample, and of its halves and quarters on average.
 
         The value is Richardson's, 8/3 whole - 2 halves + 1/3 quarters, which is rid of biases of n^-1 and n^-2; how far
-        the second term reaches beside the first is one for all lengths.
+        the second term reaches beside the first is one for all lengths. The pace grows with the sample: where it is below
+        n^-½ yet, fewer sentences than tokens were seen, the bias may be all there is.
         """
         growth, before = float((halves - whole).mean()), float((quarters - halves).mean())
         pace = min(max(before / growth, 1.0), FASTEST) if growth > 0 else FASTEST
         gain = np.maximum(halves - whole, 0.0)
-        shares = 1 / (SLOWEST - 1), 1 + (FASTEST - pace) / 3, 1 / (FASTEST - 1)
+        slowest = max(min(pace, SLOWEST) - 1, _STANDSTILL)
+        shares = 1 / slowest, 1 + (FASTEST - pace) / 3, 1 / (FASTEST - 1)
         lower, value, upper = (np.maximum(whole - share * gain, 0.0) for share in shares)
         return cls(value, lower, upper)
 
