@@ -1,12 +1,14 @@
 """Verdicts: the interval decides the words, and every sentence holds it."""
 
+import math
 from collections.abc import Sequence
 
 import pytest
 
-from offscript.measures.intervals import Interval
+from offscript.measures.intervals import Curve, Interval
 from offscript.measures.measurement import Measurement
 from offscript.report.charts.by_question import charts_of
+from offscript.report.charts.curves import curve_chart
 from offscript.report.words import verdict, with_interval
 
 
@@ -37,6 +39,7 @@ def shares(*refuted: tuple[float, float]) -> list[Measurement]:
         ("exposure", [figure("eb_c.js", 1.2, 1.1, 1.3)], "Exposure bias is there", "bad"),
         ("exposure", [figure("eb_c.js", 1.0, 0.98, 1.02)], "No exposure bias to be seen", "good"),
         ("exposure", [figure("eb_c.js", 1.0, 0.5, 1.5)], "No exposure bias to be seen", "open"),
+        ("exposure", [figure("eb_m.js", 1.4, 0.0, math.inf)], "Too few samples to tell", "open"),
         ("exposure", [figure("eb_m.js", 0.8, 0.7, 0.9)], "Its own histories suit it better", "good"),
         ("recovery", [figure("nll_gap.random", 0.5, 0.4, 0.6)], "Its text is worse after random prefixes", "bad"),
         ("recovery", [figure("nll_gap.random", 0.1, -0.1, 0.3)], "It recovers from bad beginnings", "good"),
@@ -77,3 +80,12 @@ def test_statements_are_drawn_as_bars_by_sampler() -> None:
     assert "prompted" in title
     assert [point["group"] for point in chart["data"]["values"]] == ["tempered temperature=0", "tempered temperature=1"]
     assert chart["data"]["values"][0]["lower"] == 0.1
+
+
+def test_a_band_without_an_end_is_not_drawn_but_its_line_is() -> None:
+    curve = Curve((1.2, 1.1, math.inf), (0.0, 0.9, 1.0), (math.inf, 1.3, math.inf), 0.95, "jackknife")
+    points = curve_chart({"js": curve}, x="length", y="EB-M")["data"]["values"]
+    assert [(point["value"], point["lower"], point["upper"]) for point in points] == [
+        (1.2, None, None),
+        (1.1, 0.9, 1.3),
+    ]

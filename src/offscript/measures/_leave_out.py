@@ -42,8 +42,8 @@ class Unbiased(NamedTuple):
         """From the figure [lengths] of the sample, and of its halves and quarters on average.
 
         The value is Richardson's, 8/3 whole - 2 halves + 1/3 quarters, which is rid of biases of n^-1 and n^-2; how far
-        the second term reaches beside the first is one for all lengths. The pace grows with the sample: where it is below
-        n^-½ yet, fewer sentences than tokens were seen, the bias may be all there is.
+        the second term reaches beside the first is one for all lengths. The pace grows with the sample: where it is not
+        even n^-½ yet, as with fewer sentences than tokens, the bias may be all there is.
         """
         growth, before = float((halves - whole).mean()), float((quarters - halves).mean())
         pace = min(max(before / growth, 1.0), FASTEST) if growth > 0 else FASTEST

@@ -84,6 +84,8 @@ def _exposure(figures: Figures) -> Verdict:
         told = (
             f"Its marginals deviate {with_interval(ratio)} times as much on its own histories as on the text's (EB-M)."
         )
+    if ratio.interval.lower == 0 and math.isinf(ratio.interval.upper):
+        return Verdict("Too few samples to tell", f"{told} Draw more samples than there are tokens.", "open")
     if ratio.interval.lower > 1:
         return Verdict("Exposure bias is there", told, "bad")
     if ratio.interval.upper < 1:

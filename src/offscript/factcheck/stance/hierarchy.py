@@ -30,7 +30,7 @@ from offscript.factcheck.stance.tasks import read_task
 
 _BATCH = 64
 _EMBEDDING, _FILTERS, _WIDTHS, _HIDDEN = 48, 48, (2, 3, 4), 96
-_SIMILAR = 8
+_SIMILAR, _USUAL_COSINE = 8, 0.1
 _SPREAD = 0.1  # of the first word vectors; at torch's 1 their noise drowns the cosine
 _CLAIM_WORDS, _TEXT_WORDS = 20, 80
 UNRELATED = STANCES.index("unrelated")
@@ -94,9 +94,14 @@ class HierarchyNetwork(nn.Module):
         hidden: Tensor = nn.functional.dropout(self.shared(together).relu(), 0.3, training=self.training)
         return hidden
 
+    def relatedness(self, batch: "TextBatch") -> Tensor:
+        """Scores [rows, 2] of being unrelated and related."""
+        scores: Tensor = self.related(batch.cosines / _USUAL_COSINE)
+        return scores
+
     def probabilities(self, batch: "TextBatch") -> Tensor:
         """p(related) · p(stance | related), and p(unrelated), in the order of `STANCES` [rows, 4]."""
-        related = self.related(batch.cosines).softmax(dim=1)
+        related = self.relatedness(batch).softmax(dim=1)
         return torch.cat([self.stance(self.features(batch)).softmax(dim=1) * related[:, 1:], related[:, :1]], dim=1)
 
 
@@ -163,7 +168,7 @@ def _loss(network: HierarchyNetwork, batch: TextBatch, labels: Tensor, domains: 
     """Both levels' cross-entropy, the second over related pairs alone, and the domain's behind a reversed gradient."""
     features = network.features(batch)
     related = labels != UNRELATED
-    loss = nn.functional.cross_entropy(network.related(batch.cosines), related.long())
+    loss = nn.functional.cross_entropy(network.relatedness(batch), related.long())
     if related.any():
         loss = loss + nn.functional.cross_entropy(network.stance(features[related]), labels[related])
     if adaptation:

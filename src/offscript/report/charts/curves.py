@@ -16,19 +16,20 @@ def curve_chart(
 ) -> Specification:
     """Lines with bands over `first`, `first + 1`, …; `reference` draws a rule, such as the 1 of a ratio.
 
-    Points that are infinite are left out of the drawing; the tables have them.
+    Points that are infinite are left out of the drawing, and bands where they have no end; the tables have both.
     """
     points = [
-        {"series": name, "place": first + place, "value": value, "lower": lower, "upper": upper}
+        {"series": name, "place": first + place, "value": value, **_bounds(lower, upper)}
         for name, curve in curves.items()
         for place, (value, lower, upper) in enumerate(zip(curve.values, curve.lower, curve.upper, strict=True))
-        if all(map(math.isfinite, (value, lower, upper)))
+        if math.isfinite(value)
     ]
     along = {"field": "place", "type": "quantitative", "title": x, "axis": {"tickMinStep": 1}}
     legend = {"orient": "top", "symbolOpacity": 1} if len(curves) > 1 else None
     color = {"field": "series", "type": "nominal", "title": None, "sort": list(curves), "legend": legend}
     shared = {"x": along, "color": color}
     band = {
+        "transform": [{"filter": "isValid(datum.upper)"}],
         "mark": {"type": "area", "opacity": 0.2},
         "encoding": {**shared, "y": _quantity("lower", y), "y2": {"field": "upper"}},
     }
@@ -47,6 +48,11 @@ def layered(layers: list[Specification], points: list[dict[str, Any]]) -> Specif
 def rule(value: float) -> Specification:
     """A dashed line across at a value."""
     return {"mark": {"type": "rule", "strokeDash": [4, 4], "opacity": 0.6}, "encoding": {"y": {"datum": value}}}
+
+
+def _bounds(lower: float, upper: float) -> dict[str, float | None]:
+    bounded = math.isfinite(lower) and math.isfinite(upper)
+    return {"lower": lower if bounded else None, "upper": upper if bounded else None}
 
 
 def _quantity(field: str, title: str) -> Specification:
