@@ -208,6 +208,14 @@ def test_words_are_those_of_the_training_text() -> None:
     np.testing.assert_allclose(rows, [np.array([2, 1, 0]) / np.sqrt(5), [0, 0, 0]], rtol=1e-6)
 
 
+def test_words_never_seen_count_as_the_rarest() -> None:
+    words = Words.fitted(["cats eat fish", "cats sleep"], 3)
+    rare = np.log(1.5) + 1
+    first, second = ["cats zebra", "", "cats"], ["zebra zebra", "fish"]
+    found = words.cosines(first, second, np.array([[0, 0], [1, 0], [2, 1], [0, 1]]))
+    np.testing.assert_allclose(found, [rare / np.hypot(1, rare), 0, 0, 0], rtol=1e-6)
+
+
 def test_the_official_features_of_a_worked_example() -> None:
     [row] = overlap_features([Pair("fake cats", ("Cats eat fish.", "Not fake."), "", "")])
     assert row[0] == pytest.approx(2 / 5)  # fake, cats of cats, eat, fish, not, fake

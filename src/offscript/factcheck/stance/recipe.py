@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -67,7 +67,7 @@ class StanceRecipe(_Part):
     )
 
     @model_validator(mode="after")
-    def _weights_can_be_chosen(self) -> Self:
+    def _weights_can_be_chosen(self) -> "StanceRecipe":
         if self.served and self.split == "all" and self.stance_weights is None:
             raise ValueError("with split all nothing is held out to choose stance_weights on: give them")
         return self
