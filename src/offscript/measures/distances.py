@@ -102,7 +102,8 @@ def _in_one_pass(log_p: Tensor, log_q: Tensor) -> dict[str, Tensor]:
         return {}
     from offscript.measures._one_pass import one_pass
 
-    measured = one_pass(log_p.numpy(), log_q.numpy(), threads=torch.get_num_threads())
+    slices = list(_row_slices(*log_p.shape))
+    measured = one_pass(log_p.numpy(), log_q.numpy(), slices, threads=torch.get_num_threads())
     return {name: torch.from_numpy(values) for name, values in measured.items()}
 
 
