@@ -105,18 +105,23 @@ def test_truncated_files_are_refused(folder: Path) -> None:
         load_seqgan_oracle(folder)
 
 
-def test_the_text_gans_oracle_has_the_entropy_they_report(data_folder: Path, tmp_path: Path) -> None:
-    """5.75 nats a token over sequences of 20, within two decimals whatever the seed."""
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_text_gans_oracle_has_the_entropy_they_report(data_folder: Path, tmp_path: Path, seed: int) -> None:
+    """5.75 nats a token over sequences of 20, to two decimals whatever the seed.
+
+    What the oracle expects of each next token varies less than what is drawn, and both have the same mean.
+    """
     for name in FILES:
         shutil.copy(data_folder / "seqgan-oracle" / f"{name}.npz", tmp_path)
     oracle = load_model(str(tmp_path))
     assert oracle.vocabulary.size == 5000
-    found = []
-    for seed in (1, 2):
-        drawn = generate(oracle, 1500, 20, seed=seed, batch_size=500)
-        parts = [oracle.log_likelihoods(part) for part in drawn.tokens.split(500)]
-        found.append(-torch.cat(parts).double().mean(dim=1))
-    for likelihoods in found:
-        error = float(likelihoods.std()) / math.sqrt(len(likelihoods))
-        assert error < 0.015
-        assert float(likelihoods.mean()) == pytest.approx(5.755, abs=3 * error)
+    surprises, entropies = [], []
+    for tokens in generate(oracle, 3000, 20, seed=seed, batch_size=500).tokens.split(500):
+        surprises.append(-oracle.log_likelihoods(tokens).double())
+        entropies.extend(
+            -(scored.log_probs.exp() * scored.log_probs).sum(-1).double() for scored in oracle.score(tokens)
+        )
+    surprise = torch.cat(surprises).mean(dim=1)
+    expected = float(torch.cat([entropy.flatten() for entropy in entropies]).mean())
+    assert expected == pytest.approx(5.753, abs=0.01)
+    assert float(surprise.mean()) == pytest.approx(expected, abs=3 * float(surprise.std()) / math.sqrt(len(surprise)))

@@ -118,6 +118,15 @@ def test_patience_ends_a_run_and_the_best_model_stays(
     assert read_card(trained.folder)["best_step"] == 6
 
 
+def test_a_gain_that_is_too_small_is_no_progress_but_its_weights_stay(
+    recipe: Callable[..., Recipe], tmp_path: Path, scripted: Callable[..., None]
+) -> None:
+    scripted(3.0, 2.75, 2.25, 2.0, 1.9, 1.0)
+    stop = {"epochs": 50, "patience": 2, "gain": 0.5, "validate_every": 1}
+    trained = train(recipe(stop=stop), tmp_path / "run")
+    assert (trained.steps, trained.validation_nll) == (5, 1.9)
+
+
 def test_a_plateau_lowers_the_rate(
     recipe: Callable[..., Recipe], tmp_path: Path, scripted: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

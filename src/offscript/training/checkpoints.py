@@ -22,6 +22,7 @@ class Standing:
     step: int = 0
     best: float | None = None
     best_step: int = 0
+    mark: float | None = None  # the last loss that counted as progress
     waited: int = 0
     reductions: int = 0
     seconds: float = 0.0
@@ -33,18 +34,24 @@ class Standing:
         assert self.best is not None
         return self.best
 
-    def note_validation(self, loss: float, *, keep: bool = False) -> bool:
-        """What was found at this step; answers whether its weights are to be kept: the best so far, or `keep`."""
+    def note_validation(self, loss: float, *, gain: float = 0.0, keep: bool = False) -> bool:
+        """What was found at this step; answers whether its weights are to be kept: the best so far, or `keep`.
+
+        It counts as progress if it is lower by more than `gain` than the last that did.
+        """
         self.validations.append((self.step, loss))
-        if self.best is None or loss < self.best or keep:
-            self.best, self.best_step, self.waited = loss, self.step, 0
-            return True
-        self.waited += 1
-        self.reductions += 1
-        return False
+        if self.mark is None or loss < self.mark - gain or keep:
+            self.mark, self.waited = loss, 0
+        else:
+            self.waited += 1
+            self.reductions += 1
+        kept = self.best is None or loss < self.best or keep
+        if kept:
+            self.best, self.best_step = loss, self.step
+        return kept
 
     def finished(self, total: int, patience: int | None) -> bool:
-        """Whether all steps are taken, or `patience` validations in a row were no better."""
+        """Whether all steps are taken, or `patience` validations in a row were no progress."""
         return self.step >= total or (patience is not None and self.waited >= patience)
 
 

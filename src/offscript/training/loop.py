@@ -279,7 +279,7 @@ def _validate(run: _Run, log: Log | None, watcher: Watcher | None) -> None:
     standing, nll = run.standing, validation_nll(run.model, run.data, run.fleet)
     if not nll < _HIGHEST_NLL:
         raise _diverged(f"the validation loss is {nll:g}", standing.step)
-    if standing.note_validation(nll, keep=run.algorithm.keeps_newest):
+    if standing.note_validation(nll, gain=run.recipe.stop.gain, keep=run.algorithm.keeps_newest):
         run.checkpoint(BEST)
     if log is not None:
         log.write(standing.step, validation_nll=nll)

@@ -220,7 +220,7 @@ def _take_step(run: _Run) -> tuple[float, int]:
 def _validate(run: _Run, log: Log, watcher: Watcher | None) -> None:
     standing = run.standing
     loss, accuracy = _held_out(run)
-    if standing.note_validation(loss):
+    if standing.note_validation(loss, gain=run.recipe.stop.gain):
         run.checkpoint(BEST)
     log.write(standing.step, validation_nll=loss, validation_accuracy=accuracy)
     if watcher is not None:

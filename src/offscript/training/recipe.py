@@ -132,7 +132,8 @@ class StopSettings(_Part):
 
     epochs: int = Field(20, ge=1)
     steps: int | None = Field(None, ge=1)
-    patience: int | None = Field(None, ge=1, description="validations without a better one")
+    patience: int | None = Field(None, ge=1, description="validations without progress")
+    gain: float = Field(0.0, ge=0, description="nats by which a validation must be lower to count as progress")
     validate_every: int | None = Field(None, ge=1, description="steps; None: once an epoch")
 
 
