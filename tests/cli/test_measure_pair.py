@@ -94,6 +94,8 @@ def test_plot(measure: Command, tmp_path: Path, ending: str) -> None:
     assert "eb_c.tv" in done.output
     drawn = (tmp_path / f"chart.{ending}").read_text(encoding="utf-8")
     assert "history length" in drawn
+    assert "EB-C" in drawn
+    assert "EB-M" in drawn
 
 
 def test_plan(measure: Command) -> None:

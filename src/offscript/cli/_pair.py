@@ -59,9 +59,9 @@ def report(
 def _save_plot(found: Sequence["Measurement"], path: Path) -> None:
     from offscript.errors import OffscriptError
     from offscript.report.charts.by_question import charts_of
-    from offscript.report.vega import save_chart
+    from offscript.report.vega import save_chart, stacked
 
     charts = charts_of(found[0].question, found)
     if not charts:
         raise OffscriptError("nothing to draw", why="no figure is known at several lengths")
-    save_chart(charts[0][1], path)
+    save_chart(stacked(charts), path)

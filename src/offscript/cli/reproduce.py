@@ -48,16 +48,14 @@ def reproduce(
 
 
 def _draw(found: "Reproduction", folder: Path) -> list[Path]:
-    """A scatter plot for each correlation, `GROUP.FIRST~SECOND.svg`."""
-    from offscript.report.charts.scatter import scatter_chart
+    """Every chart as an SVG file beside the results."""
+    from offscript.report.reproduction import charts_of_reproduction
     from offscript.report.vega import save_chart
 
-    drawn = []
-    for name, entry in found.figures.items():
-        if entry.question == "correlation":
-            drawn.append(folder / f"{name.split('/', 1)[0].replace(' ', '-')}.{entry.name}.svg")
-            save_chart(scatter_chart(entry), drawn[-1])
-    return drawn
+    charts = {folder / f"{name.replace(' ', '-')}.svg": chart for name, chart in charts_of_reproduction(found).items()}
+    for path, chart in charts.items():
+        save_chart(chart, path)
+    return list(charts)
 
 
 def _list(*, as_json: bool) -> None:

@@ -74,7 +74,7 @@ def _questions(comparison: Comparison) -> list[str]:
 def _section(question: str, comparison: Comparison) -> dict[str, Any]:
     titles = {known.name: known.title for known in QUESTIONS}
     contrasts = [contrast for contrast in comparison.contrasts if contrast.figure.partition(".")[0] == question]
-    charts = charts_of_runs(question, comparison.runs)
+    charts = charts_of_runs(question, {run.label: run.figures for run in comparison.runs})
     return {
         "name": question,
         "title": titles.get(question, question),

@@ -1,11 +1,14 @@
-"""The JavaScript that draws the charts, to be put into a page once."""
+"""Charts drawn: the JavaScript that a page holds once, or files of their own."""
 
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
 from offscript._files import cache_folder, write_text
+from offscript.report.charts.curves import SCHEMA, Specification
 
 CHART_FILES = (".svg", ".png", ".html")
+WIDTH = 640
 
 
 def vega_script() -> str:
@@ -26,14 +29,23 @@ def check_chart_path(path: Path) -> None:
         raise OffscriptError(f"cannot write a chart to {path}", next=f"end its name in {', '.join(CHART_FILES)}")
 
 
-def save_chart(specification: dict[str, object], path: Path) -> None:
+def stacked(charts: Sequence[tuple[str, Specification]]) -> Specification:
+    """Titled charts below each other, as one."""
+    inner = [
+        {**{key: part for key, part in chart.items() if key != "$schema"}, "title": title, "width": WIDTH}
+        for title, chart in charts
+    ]
+    return {"$schema": SCHEMA, "vconcat": inner, "resolve": {"scale": {"color": "independent"}}}
+
+
+def save_chart(specification: Specification, path: Path) -> None:
     """One chart as a file of its own: `.svg`, `.png`, or an `.html` page that opens offline."""
     import vl_convert
 
     from offscript._files import replacing
 
     check_chart_path(path)
-    fixed = {**specification, "width": 640}
+    fixed = specification if "vconcat" in specification else {**specification, "width": WIDTH}
     kinds = {
         ".svg": lambda: vl_convert.vegalite_to_svg(fixed).encode(),
         ".png": lambda: vl_convert.vegalite_to_png(fixed, scale=2),

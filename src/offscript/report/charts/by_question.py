@@ -1,6 +1,7 @@
 """Which charts a question's figures are shown in."""
 
 from collections.abc import Callable, Sequence
+from statistics import median
 
 from offscript.measures.intervals import Curve
 from offscript.measures.measurement import Measurement
@@ -10,6 +11,7 @@ from offscript.report.charts.trade_off import trade_off_chart
 
 Titled = tuple[str, Specification]
 _HISTORY = "history length"
+_WIDEST = 5  # how many times as wide as the narrowest a band may be
 
 
 def charts_of(question: str, measurements: Sequence[Measurement]) -> list[Titled]:
@@ -71,8 +73,17 @@ def _exposure(curves: dict[str, Curve]) -> list[Titled]:
 
 
 def _steadiest(curves: dict[str, Curve]) -> dict[str, Curve]:
-    """The distances whose bands leave something to be seen; greedy choices either agree or not, which is all noise."""
-    return {name: curve for name, curve in curves.items() if name != "gd"} or curves
+    """The distances whose bands leave something to be seen of the others: few greedy choices are all noise."""
+    widths = {name: _usual_width(curve) for name, curve in curves.items()}
+    widest = _WIDEST * min((width for width in widths.values() if width > 0), default=0.0)
+    return {name: curve for name, curve in curves.items() if widths[name] <= widest}
+
+
+def _usual_width(curve: Curve) -> float:
+    """The median width of the band; two equal infinities are no width."""
+    return median(
+        0.0 if lower == upper else upper - lower for lower, upper in zip(curve.lower, curve.upper, strict=True)
+    )
 
 
 def _regret(curves: dict[str, Curve]) -> list[Titled]:

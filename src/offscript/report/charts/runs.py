@@ -1,14 +1,15 @@
 """Several runs in one chart: their curves, or their figures as bars side by side."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping
 
-from offscript.audits.comparison import Run
 from offscript.measures.measurement import Measurement
 from offscript.report.charts.bars import bar_chart
 from offscript.report.charts.curves import Specification, curve_chart
 
 Titled = tuple[str, Specification]
+Runs = Mapping[str, Mapping[str, Measurement]]
+"""By label: one run's figures, by `QUESTION.NAME`."""
 
 _CURVES = {
     "exposure": (("eb_c.js", "EB-C (js)", 1.0), ("eb_m.js", "EB-M (js)", 1.0)),
@@ -18,7 +19,7 @@ _CURVES = {
 _BARS = {"likelihood": ("nll", "bpc"), "stereotypes": ("lms", "ss", "icat")}
 
 
-def charts_of_runs(question: str, runs: Sequence[Run]) -> list[Titled]:
+def charts_of_runs(question: str, runs: Runs) -> list[Titled]:
     """Charts of the figures that a question is known by, where two runs or more have them."""
     charts = []
     for name, title, reference in _CURVES.get(question, ()):
@@ -33,6 +34,6 @@ def charts_of_runs(question: str, runs: Sequence[Run]) -> list[Titled]:
     return charts
 
 
-def _having(figure: str, runs: Sequence[Run]) -> dict[str, Measurement]:
-    found = {run.label: run.figures[figure] for run in runs if figure in run.figures}
+def _having(figure: str, runs: Runs) -> dict[str, Measurement]:
+    found = {label: figures[figure] for label, figures in runs.items() if figure in figures}
     return {label: entry for label, entry in found.items() if math.isfinite(entry.value)}
