@@ -108,6 +108,14 @@ def test_ls_lists_as_table_and_as_json(offscript: Command, what: str) -> None:
     assert offscript("ls", what).code == 0
 
 
+def test_ls_algorithms_names_their_settings(offscript: Command) -> None:
+    settings = {row["algorithm"]: row["settings"] for row in offscript("ls", "algorithms", "--json").json}
+    assert settings["teacher-forcing"] == ""
+    assert settings["scheduled-sampling"] == 'rate=0.1, curriculum="linear", drawing="parallel"'
+    assert settings["searnn"].startswith('oracle (required), roll_in="reference"')
+    assert '"dropout": 0.0}' in settings["recurrent-gan"]
+
+
 def test_audit_writes_results_and_page(offscript: Command, folder: Path) -> None:
     vocabulary = WordVocabulary(["<unk>", "<eos>", "a", "b"])
     for name in ("student", "oracle"):

@@ -1,6 +1,7 @@
 """Recipes: what they say, what changes do to them, and what a wrong one is told."""
 
 import contextlib
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,17 @@ from hypothesis import strategies as st
 
 from offscript.errors import OffscriptError
 from offscript.training import ALGORITHMS, Recipe, read_recipe, recipe_from
-from offscript.training.recipe import CorpusData, SampledData, find_recipe, kind_and_settings, shipped_recipes
+from offscript.training.recipe import (
+    BatchSettings,
+    CorpusData,
+    OptimiserSettings,
+    SampledData,
+    Source,
+    StopSettings,
+    find_recipe,
+    kind_and_settings,
+    shipped_recipes,
+)
 
 PLAIN: dict[str, Any] = {"data": {"train": "train.txt"}}
 SAMPLED: dict[str, Any] = {"data": {"kind": "samples", "model": "offscript/news"}}
@@ -52,6 +63,18 @@ def test_sampled_data_names_a_model() -> None:
     recipe = recipe_from(SAMPLED)
     assert isinstance(recipe.data, SampledData)
     assert recipe.data.model == "offscript/news"
+
+
+def test_the_manual_shows_recipes_that_are_right_and_names_every_key() -> None:
+    manual = (Path(__file__).parents[2] / "docs" / "training.md").read_text(encoding="utf-8")
+    shown = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", manual, re.DOTALL)]
+    for content in shown:
+        recipe = recipe_from(content)
+        ALGORITHMS[recipe.algorithm].Settings(**recipe.algorithm_settings)
+    assert {content.get("algorithm", "teacher-forcing") for content in shown} == {"teacher-forcing", "minimum-risk"}
+    parts = (Recipe, CorpusData, SampledData, Source, BatchSettings, OptimiserSettings, StopSettings)
+    keys = {key for part in parts for key in part.model_fields}
+    assert {key for key in (*keys, *ALGORITHMS) if f"`{key}`" not in manual and f"{key}:" not in manual} == set()
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,15 @@
 """`offscript ls`: what there is to choose from."""
 
+import json
 from enum import Enum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from offscript.cli._options import Json
+
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
 
 
 class Kind(str, Enum):
@@ -22,8 +26,6 @@ class Kind(str, Enum):
 
 def ls(what: Annotated[Kind, typer.Argument(help="What to list.")], as_json: Json = False) -> None:
     """List shipped models, samplers, measures, training algorithms, recipes, experiments or retrieval models."""
-    import json
-
     from offscript.cli._results import show_rows
 
     rows = {
@@ -73,7 +75,14 @@ def _measures() -> list[dict[str, Any]]:
 def _algorithms() -> list[dict[str, Any]]:
     from offscript.training import ALGORITHMS
 
-    return [{"algorithm": name, "about": (kind.__doc__ or "").splitlines()[0]} for name, kind in ALGORITHMS.items()]
+    return [
+        {
+            "algorithm": name,
+            "about": (kind.__doc__ or "").splitlines()[0],
+            "settings": ", ".join(_shown(*setting) for setting in kind.Settings.model_fields.items()),
+        }
+        for name, kind in ALGORITHMS.items()
+    ]
 
 
 def _recipes() -> list[dict[str, Any]]:
@@ -103,6 +112,13 @@ def _retrieval_models() -> list[dict[str, Any]]:
 
 def _first_sentence(thing: object) -> str:
     return (type(thing).__doc__ or "").partition("\n")[0]
+
+
+def _shown(name: str, field: "FieldInfo") -> str:
+    """A setting with its default, as a recipe may write it."""
+    from pydantic_core import to_jsonable_python
+
+    return f"{name} (required)" if field.is_required() else f"{name}={json.dumps(to_jsonable_python(field.default))}"
 
 
 def _first_comment(path: Any) -> str:
