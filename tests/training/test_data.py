@@ -131,7 +131,8 @@ def test_the_hash_follows_the_text(tmp_path: Path, corpus: Path) -> None:
     ("data", "message"),
     [
         ({"train": "nowhere.txt"}, "no such file: nowhere.txt"),
-        ({"train": "{corpus}", "filters": {"shortest": 50}}, "no sentence to encode"),
+        ({"train": "{corpus}", "filters": {"shortest": 50}}, "train: no sentence to encode"),
+        ({"train": "{corpus}", "validation_share": 1e-9}, "validation: no sentence to encode"),
         ({"train": "{corpus}", "batches": {"kind": "fixed", "length": 40}}, "no sentence has 40 tokens"),
         ({"kind": "samples", "model": "nowhere.json"}, "there is no file or folder nowhere.json"),
     ],

@@ -19,6 +19,7 @@ from offscript.corpora.prose import separate_punctuation, split_sentences
 from offscript.corpora.readers import read_sentences
 from offscript.corpora.splits import HALVES, Split
 from offscript.corpora.vocabularies import CharacterVocabulary, HubVocabulary, Vocabulary, WordVocabulary
+from offscript.errors import OffscriptError
 from offscript.models.registry import load_model
 from offscript.sampling.generation import generate, lengths_until
 from offscript.training.recipe import (
@@ -62,9 +63,8 @@ class CorpusBatches:
     def __init__(self, settings: CorpusData, seed: int, folder: Path) -> None:
         train, validation = sentences_of(settings)
         self.vocabulary = build_vocabulary(settings.vocabulary, train)
-        ends = self.vocabulary.end is not None
         encoded = [
-            encode_corpus(part(), self.vocabulary, end=ends, folder=folder / name)
+            _encoded_part(name, part, self.vocabulary, folder)
             for name, part in (("train", train), ("validation", validation))
         ]
         self._train = _batches(encoded[0], settings.batches, seed, shuffle=True)
@@ -157,6 +157,13 @@ def build_vocabulary(settings: VocabularySettings, train: Sentences) -> Vocabula
             return HubVocabulary.load(settings.name)
         case SharedVocabularySettings():
             return load_model(settings.name).vocabulary
+
+
+def _encoded_part(name: str, part: Sentences, vocabulary: Vocabulary, folder: Path) -> EncodedCorpus:
+    try:
+        return encode_corpus(part(), vocabulary, end=vocabulary.end is not None, folder=folder / name)
+    except OffscriptError as fault:
+        raise OffscriptError(f"{name}: {fault.what}", why=fault.why, next=fault.next) from fault
 
 
 def _filtered(sources: list[Source], filters: Filters) -> Sentences:
