@@ -23,6 +23,6 @@ def charts_of_reproduction(found: Reproduction) -> dict[str, Specification]:
             own = [entry for entry in figures.values() if entry.question == question]
             if question == "correlation":
                 charts |= {f"{group}.{entry.name}": scatter_chart(entry) for entry in own}
-            elif alone := charts_of(question, own):
+            elif alone := charts_of(question, own, every=True):
                 charts[f"{group}.{question}"] = stacked(alone)
     return charts

@@ -11,11 +11,14 @@ from offscript.report.charts.trade_off import trade_off_chart
 
 Titled = tuple[str, Specification]
 _HISTORY = "history length"
-_WIDEST = 5  # how many times as wide as the narrowest a band may be
+_WIDEST = 3  # how many times as wide as the narrowest a band may be
 
 
-def charts_of(question: str, measurements: Sequence[Measurement]) -> list[Titled]:
-    """Titled charts; a question that has none of its own shows each figure that is known at every length."""
+def charts_of(question: str, measurements: Sequence[Measurement], *, every: bool = False) -> list[Titled]:
+    """Titled charts; a question that has none of its own shows each figure that is known at every length.
+
+    Of exposure bias only distances with narrow bands are drawn, or `every` one, those with wide bands apart.
+    """
     if question == "sampling" and measurements:
         return [("Quality over diversity; crosses are intervals", trade_off_chart(measurements))]
     if question == "stereotypes" and measurements:
@@ -25,6 +28,8 @@ def charts_of(question: str, measurements: Sequence[Measurement]) -> list[Titled
     curves = {entry.name: entry.by_position for entry in measurements if entry.by_position is not None}
     if not curves:
         return []
+    if question == "exposure":
+        return _exposure(curves, every)
     if question in _CHARTS:
         return _CHARTS[question](curves)
     return [(f"{name} by length", curve_chart({name: curve}, x="length", y=name)) for name, curve in curves.items()]
@@ -54,12 +59,15 @@ def _statement_bars(measurements: Sequence[Measurement]) -> list[Titled]:
     ]
 
 
-def _exposure(curves: dict[str, Curve]) -> list[Titled]:
+def _exposure(curves: dict[str, Curve], every: bool) -> list[Titled]:
     charts = []
     for kind, title in (("eb_c.", "EB-C"), ("eb_m.", "EB-M")):
-        if chosen := _steadiest(_below(curves, kind)):
-            told = f"{title}: deviation on the model's own histories over that on the data's, by distance"
-            charts.append((told, curve_chart(chosen, x=_HISTORY, y=title, reference=1.0)))
+        narrow, wide = _by_width(_below(curves, kind))
+        told = f"{title}: deviation on the model's own histories over that on the data's, by distance"
+        drawn = {told: narrow, f"{title} by {', '.join(wide)}, with wider bands": wide if every else {}}
+        charts += [
+            (name, curve_chart(chosen, x=_HISTORY, y=title, reference=1.0)) for name, chosen in drawn.items() if chosen
+        ]
     for distance in ("tv", "js"):
         chosen = {
             name.removeprefix("cgd_").removesuffix(f".{distance}").replace("_", " "): curve
@@ -72,11 +80,12 @@ def _exposure(curves: dict[str, Curve]) -> list[Titled]:
     return charts
 
 
-def _steadiest(curves: dict[str, Curve]) -> dict[str, Curve]:
-    """The distances whose bands leave something to be seen of the others: few greedy choices are all noise."""
+def _by_width(curves: dict[str, Curve]) -> tuple[dict[str, Curve], dict[str, Curve]]:
+    """Distances with narrow and with wide bands, which would hide the others: few greedy choices are all noise."""
     widths = {name: _usual_width(curve) for name, curve in curves.items()}
     widest = _WIDEST * min((width for width in widths.values() if width > 0), default=0.0)
-    return {name: curve for name, curve in curves.items() if widths[name] <= widest}
+    narrow = {name: curve for name, curve in curves.items() if widths[name] <= widest}
+    return narrow, {name: curve for name, curve in curves.items() if name not in narrow}
 
 
 def _usual_width(curve: Curve) -> float:
@@ -123,7 +132,6 @@ def _below(curves: dict[str, Curve], prefix: str) -> dict[str, Curve]:
 
 _CHARTS: dict[str, Callable[[dict[str, Curve]], list[Titled]]] = {
     "approximation": _approximation,
-    "exposure": _exposure,
     "recovery": _recovery,
     "regret": _regret,
 }
