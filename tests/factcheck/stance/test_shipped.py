@@ -47,6 +47,9 @@ def test_it_runs_without_torch() -> None:
     assert done.stdout.strip() == "False"
 
 
+_NEGATED = ("Greyson Chance sings.", "Greyson Chance never sang in his life.", "disagree")
+
+
 @pytest.mark.parametrize(
     ("claim", "sentence", "stance"),
     [
@@ -57,6 +60,9 @@ def test_it_runs_without_torch() -> None:
         ("The film was released in 1999.", "The film was released in 2003.", "disagree"),
         ("Tom Hanks is an actor.", "Thomas Jeffrey Hanks is an American actor and filmmaker.", "agree"),
         ("Tom Hanks is not an actor.", "Thomas Jeffrey Hanks is an American actor and filmmaker.", "disagree"),
+        ("Greyson Chance sings.", "Greyson Chance is a pop singer.", "agree"),
+        ("Greyson Chance sings.", "Paris is in France.", "unrelated"),
+        pytest.param(*_NEGATED, marks=pytest.mark.xfail(strict=True, reason="a known failure, in the model's card")),
     ],
 )
 def test_plain_cases(model: StanceModel, claim: str, sentence: str, stance: str) -> None:
