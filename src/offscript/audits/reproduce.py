@@ -29,6 +29,15 @@ class Reproduction:
     figures: dict[str, Measurement]
     comparisons: list[Comparison]
 
+    @property
+    def groups(self) -> dict[str, dict[str, Measurement]]:
+        """The figures of each variant and of each group of correlations, by `QUESTION.NAME`."""
+        found: dict[str, dict[str, Measurement]] = {}
+        for name, entry in self.figures.items():
+            group, _, figure = name.partition("/")
+            found.setdefault(group, {})[figure] = entry
+        return found
+
 
 def reproduce(
     experiment: Experiment,
@@ -57,8 +66,5 @@ def reproduce(
 
 def store_reproduction(found: Reproduction, out: Path, scale: str) -> list[Path]:
     """Results files, one a variant and one a group of correlations."""
-    by_group: dict[str, list[Measurement]] = {}
-    for name, entry in found.figures.items():
-        by_group.setdefault(name.split("/", 1)[0], []).append(entry)
     config: dict[str, Any] = {"experiment": found.experiment.name, "scale": scale}
-    return [write_results(out, group, own, config=config) for group, own in by_group.items()]
+    return [write_results(out, group, list(own.values()), config=config) for group, own in found.groups.items()]

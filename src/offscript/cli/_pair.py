@@ -61,7 +61,7 @@ def _save_plot(found: Sequence["Measurement"], path: Path) -> None:
     from offscript.report.charts.by_question import charts_of
     from offscript.report.vega import save_chart, stacked
 
-    charts = charts_of(found[0].question, found, every=True)
+    charts = charts_of(found[0].question, found)
     if not charts:
         raise OffscriptError("nothing to draw", why="no figure is known at several lengths")
     save_chart(stacked(charts), path)

@@ -14,11 +14,8 @@ _HISTORY = "history length"
 _WIDEST = 3  # how many times as wide as the narrowest a band may be
 
 
-def charts_of(question: str, measurements: Sequence[Measurement], *, every: bool = False) -> list[Titled]:
-    """Titled charts; a question that has none of its own shows each figure that is known at every length.
-
-    Of exposure bias only distances with narrow bands are drawn, or `every` one, those with wide bands apart.
-    """
+def charts_of(question: str, measurements: Sequence[Measurement]) -> list[Titled]:
+    """Titled charts; a question that has none of its own shows each figure that is known at every length."""
     if question == "sampling" and measurements:
         return [("Quality over diversity; crosses are intervals", trade_off_chart(measurements))]
     if question == "stereotypes" and measurements:
@@ -28,8 +25,6 @@ def charts_of(question: str, measurements: Sequence[Measurement], *, every: bool
     curves = {entry.name: entry.by_position for entry in measurements if entry.by_position is not None}
     if not curves:
         return []
-    if question == "exposure":
-        return _exposure(curves, every)
     if question in _CHARTS:
         return _CHARTS[question](curves)
     return [(f"{name} by length", curve_chart({name: curve}, x="length", y=name)) for name, curve in curves.items()]
@@ -59,12 +54,12 @@ def _statement_bars(measurements: Sequence[Measurement]) -> list[Titled]:
     ]
 
 
-def _exposure(curves: dict[str, Curve], every: bool) -> list[Titled]:
+def _exposure(curves: dict[str, Curve]) -> list[Titled]:
     charts = []
     for kind, title in (("eb_c.", "EB-C"), ("eb_m.", "EB-M")):
         narrow, wide = _by_width(_below(curves, kind))
         told = f"{title}: deviation on the model's own histories over that on the data's, by distance"
-        drawn = {told: narrow, f"{title} by {', '.join(wide)}, with wider bands": wide if every else {}}
+        drawn = {told: narrow, f"{title} by {', '.join(wide)}, with wider bands": wide}
         charts += [
             (name, curve_chart(chosen, x=_HISTORY, y=title, reference=1.0)) for name, chosen in drawn.items() if chosen
         ]
@@ -132,6 +127,7 @@ def _below(curves: dict[str, Curve], prefix: str) -> dict[str, Curve]:
 
 _CHARTS: dict[str, Callable[[dict[str, Curve]], list[Titled]]] = {
     "approximation": _approximation,
+    "exposure": _exposure,
     "recovery": _recovery,
     "regret": _regret,
 }
