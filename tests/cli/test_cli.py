@@ -135,3 +135,27 @@ def test_the_installed_script_answers() -> None:
     script = Path(sys.executable).with_name("offscript")
     done = subprocess.run([script, "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == __version__
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["audti"], "no such command 'audti'. Did you mean 'audit'?; see offscript --help"),
+        (["measure", "exposre", "x"], "see offscript measure --help"),
+        (["measure", "exposure", "x", "--smaples", "3"], "no such option: --smaples"),
+        (["generate"], "missing argument 'model'; see offscript generate --help"),
+        (["ls", "algorithm"], "'algorithms'"),
+    ],
+)
+def test_bad_usage_is_told_in_one_line(offscript: Command, arguments: list[str], told: str) -> None:
+    done = offscript(*arguments)
+    assert (done.code, done.output) == (2, "")
+    assert done.errors.startswith("offscript: ")
+    assert told in done.errors
+    assert done.errors.count("\n") == 1
+
+
+def test_no_verb_shows_the_help(offscript: Command) -> None:
+    done = offscript()
+    assert "Usage: offscript" in done.output + done.errors
+    assert "Measure one thing about a model" in done.output + done.errors

@@ -6,8 +6,10 @@ import typer
 
 from offscript import __version__
 from offscript.cli import audit, check, compare, generate, index, ls, measure, report, reproduce, serve, sweep, train
+from offscript.cli._usage import OneLineUsage
 
 app = typer.Typer(
+    cls=OneLineUsage,
     help="Find out where a language model goes off script: from its data, human text, fairness and the facts.",
     no_args_is_help=True,
     add_completion=False,
