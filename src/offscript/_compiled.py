@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from offscript._files import cache_folder
-from offscript.errors import OffscriptError
+from offscript.errors import missing_package
 
 try:
     import numba
 except ImportError as error:
-    raise OffscriptError("offscript needs numba", why="it is not installed", next="pip install numba") from error
+    raise missing_package("offscript", "numba") from error
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

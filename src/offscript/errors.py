@@ -10,3 +10,12 @@ class OffscriptError(Exception):
         self.what, self.why, self.next = what, why, next
         parts = [re.sub(r"(?<=\w)\.$", "", part) for part in (what, why, next) if part]
         super().__init__(" ".join("; ".join(parts).splitlines()))
+
+
+def missing_package(what: str, package: str, *, extra: str = "") -> OffscriptError:
+    """The error for something that needs a package which is not installed: one of an extra, else one of the base."""
+    return OffscriptError(
+        f"{what} needs {package}",
+        why="it is not installed",
+        next=f'pip install -e ".[{extra}]"' if extra else f"pip install {package}",
+    )

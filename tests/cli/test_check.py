@@ -1,6 +1,7 @@
 """`offscript check` and `offscript measure verdicts` as a user meets them."""
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -104,3 +105,14 @@ def test_what_is_wrong_is_told_in_a_line(
     assert (done.code, done.output) == (2, "")
     assert message in done.errors
     assert len(done.errors.strip().splitlines()) == 1
+
+
+def test_only_search_needs_the_web_extra(offscript: Command, index: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEARXNG_URL", "https://searx.example")
+    monkeypatch.setitem(sys.modules, "httpx", None)
+    for name in [name for name in sys.modules if name.startswith("offscript.factcheck.sources")]:
+        monkeypatch.delitem(sys.modules, name)
+    assert offscript("check", "Canberra is a city", "--index", index).code == 0
+    done = offscript("check", "Canberra is a city", "--index", index, "--search", "searxng")
+    assert done.code == 2
+    assert '--search searxng needs httpx; it is not installed; pip install -e ".[web]"' in done.errors

@@ -248,7 +248,7 @@ def test_a_missing_extra_is_named(
     monkeypatch.chdir(tmp_path)
     written(tmp_path / "a.txt.zst", zstandard.compress(b"one\n"))
     monkeypatch.setitem(sys.modules, module, None)
-    assert f"pip install offscript[{extra}]" in message(source)
+    assert f'pip install -e ".[{extra}]"' in message(source)
 
 
 def test_a_dataset_is_streamed_by_name_config_and_split(tmp_path: Path) -> None:

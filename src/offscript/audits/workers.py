@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from offscript.audits.cells import CELLS, Cell, Watcher, run_cells
 from offscript.audits.store import Store
-from offscript.errors import OffscriptError
+from offscript.errors import OffscriptError, missing_package
 from offscript.measures.measurement import Measurement
 
 HERE, LOCAL, RAY, RAY_CLIENT = "here", "local", "ray", "ray://"
@@ -145,7 +145,7 @@ def _connected(on: str) -> Iterator[Any]:
     try:
         import ray
     except ImportError as fault:
-        raise OffscriptError("Ray is not installed", next="pip install 'offscript[ray]'") from fault
+        raise missing_package(f"--on {on}", "ray", extra="ray") from fault
     try:
         ray.init(address=on if on.startswith(RAY_CLIENT) else None, log_to_driver=False, logging_level=logging.ERROR)
     except (ConnectionError, RuntimeError, ValueError) as fault:

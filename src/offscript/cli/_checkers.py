@@ -6,9 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from offscript.errors import missing_package
+
 if TYPE_CHECKING:
     from offscript.factcheck.checking import Checker
     from offscript.factcheck.index import Index
+    from offscript.factcheck.sources.engines import WebSearch
+    from offscript.factcheck.sources.ratings import Ratings as RatingTable
 
 ALMANAC = Path("almanac")
 Indexes = Annotated[
@@ -38,7 +42,6 @@ def checker_on(
     from offscript.factcheck.checking import Checker, default_stance, query_words
     from offscript.factcheck.language import language_scores, read_lexicons
     from offscript.factcheck.queries import query_of
-    from offscript.factcheck.sources.engines import web_search
     from offscript.factcheck.sources.local import LocalIndex
     from offscript.factcheck.sources.ratings import Ratings as RatingTable
     from offscript.factcheck.sources.ratings import read_ratings
@@ -55,11 +58,20 @@ def checker_on(
         for folder in indexes or [ALMANAC]
     ]
     return Checker(
-        [*local, *(web_search(name, ratings=rated) for name in engines)],
+        [*local, *(_web_search(name, rated) for name in engines)],
         stance=judging,
         query=query_of if engines else query_words,  # search engines want few words
         language=lambda text: language_scores(text, cues),
     )
+
+
+def _web_search(name: str, ratings: "RatingTable") -> "WebSearch":
+    """The search engine of this name; its modules need the extra `web`, which other checks do without."""
+    try:
+        from offscript.factcheck.sources.engines import web_search
+    except ModuleNotFoundError as error:
+        raise missing_package(f"--search {name}", str(error.name), extra="web") from error
+    return web_search(name, ratings=ratings)
 
 
 def _almanac() -> "Index":

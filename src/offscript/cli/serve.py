@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from offscript.cli._checkers import Engines, Indexes, Lexicons, Ratings, StanceName, checker_on
-from offscript.errors import OffscriptError
+from offscript.errors import OffscriptError, missing_package
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -34,8 +34,8 @@ def serve(
     """Serve pages and a JSON API that check claims; Ctrl-C ends it."""
     try:
         import uvicorn
-    except ImportError as error:
-        raise OffscriptError("serving needs more", why=str(error), next="pip install offscript[web]") from error
+    except ModuleNotFoundError as error:
+        raise missing_package("offscript serve", str(error.name), extra="web") from error
     settings = {
         "index": [str(folder) for folder in index or []],
         "search": search or [],

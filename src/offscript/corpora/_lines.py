@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, BinaryIO, cast
 
-from offscript.errors import OffscriptError
+from offscript.errors import OffscriptError, missing_package
 
 COMPRESSIONS = (".gz", ".xz", ".zst")
 BYTE_ORDER_MARK = "\ufeff"
@@ -100,9 +100,7 @@ def _zstandard(path: Path) -> ModuleType:
     try:
         import zstandard
     except ImportError as error:
-        raise OffscriptError(
-            f"{path} needs zstandard", why="it is not installed", next="pip install offscript[zstd]"
-        ) from error
+        raise missing_package(str(path), "zstandard", extra="zstd") from error
     module: ModuleType = zstandard
     return module
 

@@ -11,7 +11,7 @@ from typing import Any
 from offscript._specification import nearest
 from offscript.corpora._lines import Lines
 from offscript.corpora.readers import HUB_PREFIX
-from offscript.errors import OffscriptError
+from offscript.errors import OffscriptError, missing_package
 
 TASKS = ("intrasentence", "intersentence")
 LABELS = ("stereotype", "anti-stereotype", "unrelated")
@@ -186,9 +186,7 @@ def _from_hub(source: str) -> Iterator[tuple[str, Any]]:
     try:
         import datasets
     except ImportError as error:
-        raise OffscriptError(
-            f"{source} needs datasets", why="it is not installed", next="pip install offscript[datasets]"
-        ) from error
+        raise missing_package(source, "datasets", extra="datasets") from error
     for task in [config] if config else TASKS:
         try:
             rows = datasets.load_dataset(name, task, split=split or "validation")

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 from offscript._specification import nearest
 from offscript.corpora._lines import COMPRESSIONS, Lines
-from offscript.errors import OffscriptError
+from offscript.errors import OffscriptError, missing_package
 
 Format = Literal["auto", "text", "jsonl", "wikitext", "csv"]
 HUB_PREFIX = "hf:"
@@ -165,9 +165,7 @@ def _from_hub(source: str, field: str) -> Iterator[str]:
     try:
         import datasets
     except ImportError as error:
-        raise OffscriptError(
-            f"{source} needs datasets", why="it is not installed", next="pip install offscript[datasets]"
-        ) from error
+        raise missing_package(source, "datasets", extra="datasets") from error
 
     def texts() -> Iterator[str]:
         try:

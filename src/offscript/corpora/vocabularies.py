@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from offscript.errors import OffscriptError
+from offscript.errors import OffscriptError, missing_package
 
 UNKNOWN = "<unk>"
 END = "<eos>"
@@ -178,11 +178,7 @@ class HubVocabulary(Vocabulary):
         try:
             from transformers import AutoTokenizer
         except ImportError as error:
-            raise OffscriptError(
-                f"the tokenizer {name!r} needs transformers",
-                why="it is not installed",
-                next="pip install transformers",
-            ) from error
+            raise missing_package(f"the tokenizer {name!r}", "transformers") from error
         try:
             tokenizer = AutoTokenizer.from_pretrained(name, revision=revision)
         except (OSError, ValueError) as error:

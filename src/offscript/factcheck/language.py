@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 from offscript.corpora._lines import Lines
 from offscript.corpora.wordlists import WORD, words_of
-from offscript.errors import OffscriptError
+from offscript.errors import OffscriptError, missing_package
 from offscript.factcheck.analysis.analyzer import stem_function
 
 SUBJECTIVITY, SENTIMENT, BIAS = "subjectivity", "sentiment", "bias"
@@ -168,9 +168,7 @@ def _packaged(package: str, name: str) -> Path:
     specification = importlib.util.find_spec(package)
     places = specification.submodule_search_locations if specification else None
     if not places:
-        raise OffscriptError(
-            f"the default lexicons need {package}", why="it is not installed", next=f"pip install {package}"
-        )
+        raise missing_package("the default lexicon", package)
     return Path(next(iter(places))) / name
 
 

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from offscript.corpora.batching import Batch
-from offscript.errors import OffscriptError
+from offscript.errors import missing_package
 from offscript.models.devices import usable_device
 
 
@@ -61,7 +61,5 @@ def _accelerator(cpu: bool) -> Any:
     try:
         from accelerate import Accelerator
     except ImportError as fault:
-        raise OffscriptError(
-            "several processes need accelerate", next="pip install 'offscript[gguf]' or start one process"
-        ) from fault
+        raise missing_package("training in several processes", "accelerate", extra="gguf") from fault
     return Accelerator(cpu=cpu)

@@ -9,7 +9,7 @@ from importlib import metadata
 from pathlib import Path
 
 from offscript._files import cache_folder
-from offscript.errors import OffscriptError
+from offscript.errors import OffscriptError, missing_package
 from offscript.factcheck.almanac.chemistry import chemistry
 from offscript.factcheck.almanac.facts import Fact, merged
 from offscript.factcheck.almanac.geography import geography
@@ -96,6 +96,4 @@ def _require_packages() -> None:
         try:
             metadata.version(package)
         except metadata.PackageNotFoundError as error:
-            raise OffscriptError(
-                f"the almanac needs {package}", why="it is not installed", next=f"pip install {package}"
-            ) from error
+            raise missing_package("the almanac", package) from error

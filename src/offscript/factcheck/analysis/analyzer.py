@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from offscript._specification import nearest
-from offscript.errors import OffscriptError
+from offscript.errors import OffscriptError, missing_package
 from offscript.factcheck.analysis.lexicon import ABSENT, Lexicon, LexiconBuilder
 from offscript.factcheck.analysis.surfaces import number_surfaces
 
@@ -92,11 +92,7 @@ def stem_function(name: str) -> Callable[[str], str]:
     try:
         import snowballstemmer
     except ImportError as error:
-        raise OffscriptError(
-            f"stemmer {name!r} needs snowballstemmer",
-            why="it is not installed",
-            next="pip install snowballstemmer",
-        ) from error
+        raise missing_package(f"stemmer {name!r}", "snowballstemmer") from error
     if name not in snowballstemmer.algorithms():
         raise OffscriptError(f"unknown stemmer {name!r}", next=nearest(name, [NONE, *snowballstemmer.algorithms()]))
     stemmers = _StemmerOfThread(name)

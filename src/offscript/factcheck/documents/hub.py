@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from offscript.errors import OffscriptError
+from offscript.errors import OffscriptError, missing_package
 from offscript.factcheck.documents.document import Document
 from offscript.factcheck.documents.records import RecordError, plain_document, record_fault
 
@@ -14,9 +14,7 @@ def read_hub(source: str) -> Iterator[Document]:
     try:
         import datasets
     except ImportError as error:
-        raise OffscriptError(
-            f"{source} needs datasets", why="it is not installed", next="pip install offscript[datasets]"
-        ) from error
+        raise missing_package(source, "datasets", extra="datasets") from error
     name, config, split, *rest = (*source.removeprefix(HUB_PREFIX).split(":"), "", "")
     if not name or any(rest):
         raise OffscriptError(

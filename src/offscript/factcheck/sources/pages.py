@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
-from offscript.errors import OffscriptError
+from offscript.errors import missing_package
 from offscript.factcheck.documents.document import Document
 from offscript.factcheck.sources.fetching import Fetcher, FetchError
 from offscript.factcheck.sources.ratings import Ratings
@@ -55,9 +55,7 @@ def page_of(content: bytes, kind: str, url: str) -> Page:
     try:
         import trafilatura
     except ImportError as error:
-        raise OffscriptError(
-            "reading web pages needs trafilatura", why="it is not installed", next="pip install offscript[web]"
-        ) from error
+        raise missing_package("reading web pages", "trafilatura", extra="web") from error
     found = trafilatura.bare_extraction(content, url=url, include_comments=False, with_metadata=True)
     if found is None:
         return Page("", "", "")

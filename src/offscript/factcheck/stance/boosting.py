@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from offscript._files import replacing
-from offscript.errors import OffscriptError
+from offscript.errors import missing_package
 from offscript.factcheck.stance import storage
 from offscript.factcheck.stance.features import FloatArray, overlap_features
 from offscript.factcheck.stance.pairs import Pair
@@ -75,5 +75,5 @@ def _lightgbm() -> Any:
     try:
         import lightgbm
     except ImportError as fault:
-        raise OffscriptError("gradient boosting needs lightgbm", next="pip install 'offscript[stance]'") from fault
+        raise missing_package("gradient boosting", "lightgbm", extra="stance") from fault
     return lightgbm

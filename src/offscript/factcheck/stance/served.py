@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from offscript.errors import OffscriptError
+from offscript.errors import OffscriptError, missing_package
 from offscript.factcheck.stance import storage
 from offscript.factcheck.stance.packing import PairEncoder
 from offscript.factcheck.stance.two_level import TwoLevelModel
@@ -57,7 +57,7 @@ def _session(path: Path, threads: int | None) -> Any:
     try:
         import onnxruntime
     except ImportError as fault:
-        raise OffscriptError("the stance model needs onnxruntime", next="pip install onnxruntime") from fault
+        raise missing_package("the stance model", "onnxruntime") from fault
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads or 0
     options.log_severity_level = 3

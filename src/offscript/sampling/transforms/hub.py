@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
-from offscript.errors import OffscriptError
+from offscript.errors import OffscriptError, missing_package
 from offscript.sampling.randomness import Draws, Seed
 from offscript.sampling.transforms.base import Randomised, Transform
 from offscript.sampling.transforms.parsing import parse_transform
@@ -24,7 +24,7 @@ def as_logits_processor(
     try:
         from transformers import LogitsProcessor
     except ImportError as error:
-        raise OffscriptError("transformers is not installed", next="pip install 'offscript[hub]'") from error
+        raise missing_package("a LogitsProcessor", "transformers") from error
 
     chosen = parse_transform(transform) if isinstance(transform, str) else transform
     if isinstance(chosen, Randomised) and seed is None:
