@@ -11,10 +11,10 @@ from offscript.audits.comparison import compare_runs, read_runs
 from offscript.audits.gates import judge_gates, parse_gate
 from offscript.audits.store import write_results
 from offscript.errors import OffscriptError
-from offscript.measures.intervals import Curve, Interval, mean_interval, rate_interval
 from offscript.measures.measurement import Measurement
 from offscript.report.comparison import render_comparison, tally
 from offscript.report.summary import add_summary, comparison_summary, plain
+from offscript.statistics import Curve, Interval, mean_interval, rate_interval
 
 DATA = {"hash": "same", "sequences": 200}
 COUNTS = np.random.default_rng(0).integers(5, 30, 200).astype(float)

@@ -20,8 +20,8 @@ from offscript.audits.reproduce import reproduce, store_reproduction
 from offscript.audits.store import read_results
 from offscript.audits.systems import SYSTEMS
 from offscript.errors import OffscriptError
-from offscript.measures.intervals import Interval
 from offscript.measures.measurement import Measurement
+from offscript.statistics import Interval
 from offscript.training.recipe import recipe_from
 
 EVERY = [(name, scale) for name in experiments() for scale in scales_of(name)[1]]

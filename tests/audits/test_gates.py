@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from offscript.audits.gates import Gate, judge_gates, parse_gate, require_asked
 from offscript.errors import OffscriptError
-from offscript.measures.intervals import Interval
+from offscript.statistics import Interval
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from offscript.audits.schema import results_schema
 from offscript.audits.store import write_results
 from offscript.audits.subject import Subject
 from offscript.corpora import WordVocabulary
-from offscript.measures.intervals import Curve, Interval
 from offscript.measures.measurement import Measurement
 from offscript.models import LSTMLanguageModel, LSTMSettings
+from offscript.statistics import Curve, Interval
 
 ASKED = ("likelihood", "exposure", "regret", "recovery", "sampling", "samples")
 PUBLISHED = Path(__file__).resolve().parents[2] / "docs" / "results.schema.json"

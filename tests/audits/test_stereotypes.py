@@ -11,12 +11,12 @@ from offscript.audits.audit import plan_audit, run_audit
 from offscript.audits.subject import Budget, Subject
 from offscript.corpora import WordVocabulary
 from offscript.errors import OffscriptError
-from offscript.measures.intervals import Interval
 from offscript.measures.measurement import Measurement
 from offscript.models import LSTMLanguageModel, LSTMSettings
 from offscript.report.charts.by_question import charts_of
 from offscript.report.page import command_for, render_page
 from offscript.report.words import verdict
+from offscript.statistics import Interval
 
 WORDS = ("asian", "hispanic", "fox", "caring", "cold", "paper")
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from offscript.audits.store import Store, model_folder, read_results, results_files, write_results
 from offscript.errors import OffscriptError
-from offscript.measures.intervals import Curve, Interval
 from offscript.measures.measurement import Measurement
+from offscript.statistics import Curve, Interval
 
 RECIPE = {"model": "offscript/news-student", "oracle": "offscript/news", "samples": 4, "machine": "Linux x86_64"}
 MOMENT = datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=timezone.utc)

@@ -17,7 +17,7 @@ from offscript.factcheck.documents import Document
 from offscript.factcheck.index import build_index
 from offscript.factcheck.sources.local import LocalIndex
 from offscript.factcheck.sources.source import Found, Kind
-from offscript.measures.intervals import proportion_interval
+from offscript.statistics import proportion_interval
 
 
 class Shelf:

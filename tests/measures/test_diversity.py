@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from offscript.errors import OffscriptError
-from offscript.measures._jackknife import jackknife
 from offscript.measures.bleu import leave_one_out_bleu
 from offscript.measures.diversity import distinct, measure_diversity, ngram_entropy, repetition, zipf_coefficient
 from offscript.measures.measurement import Measurement
+from offscript.statistics import jackknife
 
 corpora = st.lists(st.lists(st.sampled_from("abc"), max_size=9), min_size=3, max_size=7)
 

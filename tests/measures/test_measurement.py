@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from offscript.errors import OffscriptError
-from offscript.measures.intervals import Curve, Estimate, Interval
 from offscript.measures.measurement import Measurement, as_json, environment, recipe_hash
+from offscript.statistics import Curve, Estimate, Interval, mean_interval
 
 FIELDS = {
     "question": "exposure",
@@ -149,3 +149,28 @@ def test_the_environment_names_versions_and_machine() -> None:
     assert known["versions"]["torch"].split("+")[0] == torch.__version__.split("+")[0]
     assert {"offscript", "python"} <= known["versions"].keys()
     assert known == as_json(known)
+
+
+@pytest.mark.parametrize(
+    ("method", "items"),
+    [
+        ("t", None),
+        ("t", np.array([1.0])),
+        ("t", np.array([1.0, np.nan, 2.0])),
+        ("t", np.array([1.0, 2.0, 30.0])),
+        ("t", np.ones((3, 2))),
+        ("jackknife", np.array([1.0, 2.0, 6.0])),
+    ],
+)
+def test_items_that_do_not_make_the_figure_or_depend_on_each_other_do_not_contribute(
+    method: str, items: np.ndarray | None
+) -> None:
+    estimate = Estimate(3.0, 1.0, Interval(1.0, 5.0, 0.95, method))
+    assert Measurement.of(estimate, per_item=items, **FIELDS).contributions() is None
+
+
+def test_independent_items_contribute() -> None:
+    items = np.array([1.0, 2.0, 6.0])
+    contributions = Measurement.of(mean_interval(items), per_item=items, **FIELDS).contributions()
+    assert contributions is not None
+    np.testing.assert_allclose(contributions, items)

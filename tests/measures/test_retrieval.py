@@ -11,10 +11,10 @@ from offscript.factcheck.evaluation import Query
 from offscript.factcheck.index import Index, build_index
 from offscript.factcheck.tagging.tagger import PerceptronTagger
 from offscript.factcheck.tagging.treebank import TaggedSentence
-from offscript.measures.intervals import mean_interval, proportion_interval
 from offscript.measures.measurement import Measurement
 from offscript.measures.retrieval import MEASURES, measure_retrieval
 from offscript.measures.tagging import measure_tagging
+from offscript.statistics import mean_interval, proportion_interval
 
 DOCUMENTS = [
     Document("d1", "Sydney", "Sydney Sydney city harbour"),

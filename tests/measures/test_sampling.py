@@ -7,7 +7,6 @@ import torch
 from offscript.corpora import WordVocabulary
 from offscript.errors import OffscriptError
 from offscript.measures.bleu import leave_one_out_bleu, sentence_bleu
-from offscript.measures.intervals import Estimate, Interval
 from offscript.measures.sampling import (
     GRIDS,
     Setting,
@@ -21,6 +20,7 @@ from offscript.measures.sampling import (
 from offscript.models import LSTMLanguageModel, LSTMSettings
 from offscript.sampling import Generated, generate, generate_each
 from offscript.sampling.transforms import parse_transform
+from offscript.statistics import Estimate, Interval
 
 
 @pytest.fixture(scope="module")

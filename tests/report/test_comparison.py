@@ -9,9 +9,9 @@ import pytest
 
 from offscript.audits.comparison import compare_runs, read_runs
 from offscript.audits.store import write_results
-from offscript.measures.intervals import Curve, mean_interval
 from offscript.measures.measurement import Measurement
 from offscript.report.comparison import headlines, told, write_comparison
+from offscript.statistics import Curve, mean_interval
 
 Opener = Callable[[Path], list[str]]
 HOSTILE = "</script><script>document.title='broken'</script>" + "x" * 200

@@ -8,11 +8,11 @@ import pytest
 
 from offscript.audits.experiment import read_experiment
 from offscript.audits.reproduce import Reproduction
-from offscript.measures.intervals import Curve, Estimate, Interval
 from offscript.measures.measurement import Measurement
 from offscript.report.charts.by_question import charts_of
 from offscript.report.reproduction import charts_of_reproduction
 from offscript.report.vega import save_chart
+from offscript.statistics import Curve, Estimate, Interval
 
 
 def eb_c(distance: str, *, half: float = 0.01, values: tuple[float, ...] = (1.0, 1.02, 1.03)) -> Measurement:

@@ -3,10 +3,10 @@
 from pathlib import Path
 from xml.etree import ElementTree
 
-from offscript.measures.intervals import Estimate, Interval
 from offscript.measures.measurement import Measurement
 from offscript.report.charts.scatter import scatter_chart
 from offscript.report.vega import save_chart
+from offscript.statistics import Estimate, Interval
 
 TABLE = [
     {"variant": variant, "q_per_token": q, "nll_oracle": nll, "ppl": 10.0}

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from offscript.measures.intervals import Curve, Interval
 from offscript.measures.measurement import Measurement
 from offscript.report.charts.by_question import charts_of
 from offscript.report.charts.curves import curve_chart
 from offscript.report.words import verdict, with_interval
+from offscript.statistics import Curve, Interval
 
 
 def figure(name: str, value: float, lower: float, upper: float, **recipe: str) -> Measurement:

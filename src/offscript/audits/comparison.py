@@ -13,9 +13,8 @@ import numpy as np
 
 from offscript.audits.store import FloatArray, read_results
 from offscript.errors import OffscriptError
-from offscript.measures.intervals import Difference, Interval
 from offscript.measures.measurement import MACHINE, Measurement
-from offscript.measures.paired import contributions, holm, paired_differences, unpaired_difference_of
+from offscript.statistics import Difference, Interval, holm, paired_differences, unpaired_difference_of
 
 LEVEL = 0.95
 _RESAMPLES = 10_000
@@ -157,13 +156,14 @@ def _contrasts(
         ours, theirs = np.stack(list(pairs.values()), axis=2)  # each [n, figures]
         differences = paired_differences(theirs, ours, generator=generator, resamples=resamples, level=LEVEL)
         found |= dict(zip(pairs, differences, strict=True))
+    estimates = {name: (run.figures[name].estimate, first.figures[name].estimate) for name in names}
     return [
         Contrast(
             run.label,
             name,
             first.figures[name],
             run.figures[name],
-            found[name] if name in found else unpaired_difference_of(run.figures[name], first.figures[name]),
+            found[name] if name in found else unpaired_difference_of(*estimates[name]),
             paired=name in found,
         )
         for name in names
@@ -174,7 +174,7 @@ def _shared_items(first: Measurement, second: Measurement) -> FloatArray | None:
     """What each item adds to both figures, [2, n], or None where the items are not the same."""
     if first.n != second.n or _items_of(first.recipe) != _items_of(second.recipe):
         return None
-    pair = contributions(first), contributions(second)
+    pair = first.contributions(), second.contributions()
     if pair[0] is None or pair[1] is None or len(pair[0]) != len(pair[1]):
         return None
     return np.stack([pair[0], pair[1]])

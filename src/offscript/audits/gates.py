@@ -14,7 +14,7 @@ from typing import Protocol
 
 from offscript._specification import nearest
 from offscript.errors import OffscriptError
-from offscript.measures.intervals import Interval
+from offscript.statistics import Interval
 
 _RELATIONS: dict[str, Callable[[float, float], bool]] = {
     ">": operator.gt,

@@ -14,7 +14,6 @@ from offscript.errors import OffscriptError
 from offscript.measures.approximation import measure_approximation
 from offscript.measures.diversity import measure_diversity
 from offscript.measures.exposure import deviations_of_rows, measure_exposure
-from offscript.measures.intervals import mean_interval
 from offscript.measures.likelihood import Texts, encode_texts, measure_likelihood
 from offscript.measures.measurement import Measurement
 from offscript.measures.quality import measure_quality
@@ -22,6 +21,7 @@ from offscript.measures.regret import measure_regret
 from offscript.models.language_model import LanguageModel
 from offscript.sampling.generation import Transform, generate, texts
 from offscript.sampling.transforms import parse_transform
+from offscript.statistics import mean_interval
 
 
 def _exposure(

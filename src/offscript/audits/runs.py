@@ -1,21 +1,17 @@
 """Several runs of one variant: their mean and its interval, differences in pairs, correlations over all runs."""
 
-import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
-from scipy.special import stdtrit
 
-from offscript.measures.intervals import Estimate, Interval
 from offscript.measures.measurement import Measurement
 from offscript.measures.regret import regret_correlations
+from offscript.statistics import Interval, student_interval
 
 Figures = Mapping[str, Measurement]
 """What one run was measured to be, by `QUESTION.NAME`."""
 
 CORRELATED = ("regret.q_per_token", "regret.nll_oracle", "likelihood.ppl")
-_LEVEL = 0.95
 _RUNS = "runs"
 
 
@@ -31,7 +27,7 @@ def difference(first: Measurement, second: Measurement) -> Interval:
     if _RUNS in first.recipe and _RUNS in second.recipe and first.n == second.n:
         assert first.per_item is not None
         assert second.per_item is not None
-        return _student(first.per_item - second.per_item).interval
+        return student_interval(first.per_item - second.per_item).interval
     lower, upper = first.interval.lower - second.interval.upper, first.interval.upper - second.interval.lower
     return Interval(lower, upper, first.interval.level, "both intervals")
 
@@ -70,7 +66,7 @@ def _over_runs(entries: Sequence[Measurement]) -> Measurement:
     values = np.array([entry.value for entry in entries])
     first = entries[0]
     return Measurement.of(
-        _student(values),
+        student_interval(values),
         question=first.question,
         name=first.name,
         n=len(entries),
@@ -80,11 +76,3 @@ def _over_runs(entries: Sequence[Measurement]) -> Measurement:
         higher_is_better=first.higher_is_better,
         per_item=values,
     )
-
-
-def _student(values: npt.NDArray[np.float64]) -> Estimate:
-    """Plain Student's t: a handful of runs tells nothing of skewness, which `mean_interval` would allow for."""
-    n, mean = len(values), float(values.mean())
-    error = float(values.std(ddof=1)) / math.sqrt(n)
-    reach = float(stdtrit(n - 1, (1 + _LEVEL) / 2)) * error
-    return Estimate(mean, error, Interval(mean - reach, mean + reach, _LEVEL, "t over runs"))

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from offscript.measures.intervals import Curve, Estimate, Interval, Profile
 from offscript.measures.measurement import Measurement, environment
 from offscript.models.language_model import LanguageModel
+from offscript.statistics import Curve, Estimate, Interval, Profile
 
 FloatArray = NDArray[np.float64]
 

@@ -11,12 +11,12 @@ import torch
 from numpy.typing import NDArray
 
 from offscript.errors import OffscriptError
-from offscript.measures.intervals import Curve, Estimate, Interval, mean_by_length, mean_interval, rate_interval
 from offscript.measures.likelihood import Texts, measure_likelihood
 from offscript.measures.measurement import Measurement, environment
 from offscript.models.approximated import approximate, draws_needed, generator_of
 from offscript.models.generator import FLOOR, Generator
 from offscript.models.language_model import LanguageModel
+from offscript.statistics import Curve, Estimate, Interval, mean_by_length, mean_interval, rate_interval
 
 QUESTION = "approximation"
 APART = 10

@@ -7,20 +7,20 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from offscript.measures._figures import Figure
-from offscript.measures._ratios import pseudo_values
 from offscript.measures._scores import Progress, Scores, scores_along
 from offscript.measures.distances import distances
-from offscript.measures.intervals import (
+from offscript.models.language_model import LanguageModel
+from offscript.sampling.randomness import Seed
+from offscript.statistics import (
     RESAMPLES,
     Curve,
     Estimate,
     Profile,
     mean_by_length,
     proportion_interval,
+    pseudo_values,
     ratio_of_means_by_length,
 )
-from offscript.models.language_model import LanguageModel
-from offscript.sampling.randomness import Seed
 
 INDICATOR = "gd"
 """The distance that is 0 or 1 (eq. 8)."""

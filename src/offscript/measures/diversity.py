@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from offscript._types import FloatArray
 from offscript.errors import OffscriptError
-from offscript.measures._jackknife import jackknife, within
-from offscript.measures._resampling import FloatArray
 from offscript.measures.bleu import HIGHEST_ORDER, RECIPE, leave_one_out_bleu
-from offscript.measures.intervals import mean_interval
 from offscript.measures.measurement import Measurement, environment
 from offscript.measures.ngrams import IntArray, NgramCounter, NgramCounts, Sentences, TokenTable, tabulate
+from offscript.statistics import jackknife, mean_interval, within
 
 QUESTION = "diversity"
 REPETITION_ORDER = 4

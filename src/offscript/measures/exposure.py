@@ -22,7 +22,6 @@ from offscript.measures.conditional import Deviations, Values, conditional_figur
 from offscript.measures.distances import DISTANCES
 from offscript.measures.distances import distances as distances_between
 from offscript.measures.enumeration import Level, expected, levels
-from offscript.measures.intervals import RESAMPLES, Estimate, ratio, samples_for_width
 from offscript.measures.marginal import Averages, Marginals, marginal_figures
 from offscript.measures.measurement import Measurement
 from offscript.models.language_model import LanguageModel
@@ -34,6 +33,7 @@ from offscript.sampling.histories import (
     shuffled_histories,
 )
 from offscript.sampling.randomness import Seed
+from offscript.statistics import RESAMPLES, Estimate, ratio, samples_for_width
 
 QUESTION = "exposure"
 PAPER_DISTANCES = ("tv", "js", "gd")

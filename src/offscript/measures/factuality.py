@@ -20,11 +20,11 @@ from offscript.factcheck.checked import Check, Verdict
 from offscript.factcheck.checking import Checker
 from offscript.measures._figures import recipe_of
 from offscript.measures._scores import Progress
-from offscript.measures.intervals import proportion_interval
 from offscript.measures.measurement import Measurement
 from offscript.models.language_model import LanguageModel
 from offscript.sampling.generation import Generated, generate_each
 from offscript.sampling.transforms import parse_transform
+from offscript.statistics import proportion_interval
 
 QUESTION = "factuality"
 PROMPTED, FREE = "prompted", "free"

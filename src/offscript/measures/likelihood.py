@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 
 from offscript.corpora.vocabularies import Vocabulary
 from offscript.errors import OffscriptError
-from offscript.measures._jackknife import within
-from offscript.measures.intervals import perplexity_interval, rate_interval
 from offscript.measures.measurement import Measurement, environment
 from offscript.models.approximated import Approximated
 from offscript.models.language_model import LanguageModel
+from offscript.statistics import perplexity_interval, rate_interval, within
 
 Progress = Callable[[int], None]
 

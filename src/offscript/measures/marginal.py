@@ -13,13 +13,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from offscript._types import FloatArray
 from offscript.measures._figures import Figure
-from offscript.measures._leave_out import Unbiased, leave_out_errors, leave_out_profile
-from offscript.measures._resampling import FloatArray
 from offscript.measures.conditional import INDICATOR
 from offscript.measures.distances import DISTANCES, distances
-from offscript.measures.intervals import RESAMPLES, bootstrap_by_length, ratio
 from offscript.sampling.randomness import Seed
+from offscript.statistics import RESAMPLES, Unbiased, bootstrap_by_length, leave_out_errors, leave_out_profile, ratio
 
 GROUPS = 100
 LARGEST = 1 << 26  # probabilities that one average may hold: 256 MB in single precision

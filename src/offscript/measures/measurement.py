@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 
 from offscript import __version__
+from offscript._types import FloatArray
 from offscript.errors import OffscriptError
-from offscript.measures._resampling import FloatArray
-from offscript.measures.intervals import Curve, Estimate, Interval
+from offscript.statistics import Curve, Estimate, Interval, contributions
 
 INFINITIES = {"inf": math.inf, "-inf": -math.inf}
 MACHINE = "machine"  # the one part of a recipe that its hash leaves out
 
+_DEPENDENT = "jackknife"  # its items are not independent: each is scored against the others
 _QUESTION = re.compile(r"[a-z][a-z0-9_-]*")
 _NAME = re.compile(r"(?!ci$|alias$|by_length\.)\S([^,\n]*\S)?(?<!_stderr)")  # these mean something else in results
 
@@ -73,6 +74,17 @@ class Measurement:
     def exact(cls, value: float, **fields: Any) -> "Measurement":
         """From a value found by enumeration."""
         return cls(value=value, standard_error=0.0, interval=Interval.exact(value), **fields)
+
+    @property
+    def estimate(self) -> Estimate:
+        """Value, standard error and interval alone."""
+        return Estimate(self.value, self.standard_error, self.interval)
+
+    def contributions(self) -> FloatArray | None:
+        """Each item's part in the figure, [n]; None where independent items do not make the figure."""
+        if self.per_item is None or self.interval.method == _DEPENDENT:
+            return None
+        return contributions(self.value, self.per_item, self.weights)
 
     @property
     def recipe_hash(self) -> str:

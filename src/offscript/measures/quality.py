@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from offscript.measures.bleu import HIGHEST_ORDER, RECIPE, sentence_bleu
-from offscript.measures.intervals import mean_interval
 from offscript.measures.measurement import Measurement, environment
 from offscript.measures.ngrams import Sentences
+from offscript.statistics import mean_interval
 
 QUESTION = "quality"
 

@@ -18,7 +18,6 @@ from offscript.errors import OffscriptError
 from offscript.measures._figures import Figure, FloatArray, as_measurements, recipe_of
 from offscript.measures._scores import Progress, require_comparable, scores_along
 from offscript.measures.bleu import sentence_bleu
-from offscript.measures.intervals import mean_by_length
 from offscript.measures.measurement import Measurement
 from offscript.models.language_model import LanguageModel
 from offscript.sampling.generation import generate
@@ -29,6 +28,7 @@ from offscript.sampling.histories import (
     shuffled_histories,
     unrelated_histories,
 )
+from offscript.statistics import mean_by_length
 
 QUESTION = "recovery"
 SOURCES = ("model", "data", "shuffled", "random", "unrelated")

@@ -20,7 +20,10 @@ from offscript.measures._figures import Figure, FloatArray, as_measurements, rec
 from offscript.measures._scores import Progress, require_comparable, scores_along
 from offscript.measures.distances import distances
 from offscript.measures.enumeration import expected, levels
-from offscript.measures.intervals import (
+from offscript.measures.measurement import Measurement
+from offscript.models.language_model import LanguageModel
+from offscript.sampling.generation import Generated, generate
+from offscript.statistics import (
     RESAMPLES,
     Curve,
     Estimate,
@@ -33,9 +36,6 @@ from offscript.measures.intervals import (
     ratio_of_means_by_length,
     ratio_of_means_interval,
 )
-from offscript.measures.measurement import Measurement
-from offscript.models.language_model import LanguageModel
-from offscript.sampling.generation import Generated, generate
 
 QUESTION = "regret"
 _RESAMPLING = 1  # the stream of random numbers for the bootstrap, beside those that draw sequences

@@ -14,8 +14,8 @@ from offscript.factcheck.queries import query_of
 from offscript.factcheck.retrieval import DEFAULT_MODEL
 from offscript.factcheck.retrieval.titles import rerank_by_title
 from offscript.factcheck.sources.local import LocalIndex
-from offscript.measures.intervals import Estimate, mean_interval, proportion_interval
 from offscript.measures.measurement import Measurement, environment
+from offscript.statistics import Estimate, mean_interval, proportion_interval
 
 QUESTION = "retrieval"
 MEASURES = ("recall@1", "recall@5", "recall@10", "recall@20", "map", "ndcg@10")

@@ -17,14 +17,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from offscript.errors import OffscriptError
-from offscript.measures._jackknife import jackknife, within
 from offscript.measures.bleu import leave_one_out_bleu, sentence_bleu
-from offscript.measures.intervals import RESAMPLES, Difference, Estimate, Interval, mean_interval
 from offscript.measures.measurement import Measurement, environment
 from offscript.measures.ngrams import tabulate
 from offscript.models.language_model import LanguageModel
 from offscript.sampling.generation import Generated, generate_each
 from offscript.sampling.transforms import parse_transform
+from offscript.statistics import RESAMPLES, Difference, Estimate, Interval, jackknife, mean_interval, within
 
 QUESTION = "sampling"
 FloatArray = NDArray[np.float64]

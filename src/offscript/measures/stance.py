@@ -13,15 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from offscript._types import FloatArray
 from offscript.errors import OffscriptError
 from offscript.factcheck.stance.judging import by_claim, stances_of_pairs
 from offscript.factcheck.stance.pairs import EVIDENCE, PairSet, rows_of
 from offscript.factcheck.stance.scores import FNC_POINTS, f1_scores, fnc_scores
 from offscript.factcheck.stance.stance import STANCES, StanceModel
-from offscript.measures import _resampling
-from offscript.measures._resampling import FloatArray
-from offscript.measures.intervals import RESAMPLES, Difference, Interval, bootstrap
 from offscript.measures.measurement import Measurement, environment
+from offscript.statistics import RESAMPLES, Difference, Interval, bootstrap, resampling
 
 QUESTION = "stance"
 _BINS = 10
@@ -137,7 +136,7 @@ def compare(first: Judged, second: Judged, *, seed: int = 1, resamples: int = RE
         return np.column_stack([score(tables[:, 0]) - score(tables[:, 1]) for score in scores.values()])
 
     value = differences(np.full((1, len(both)), 1 / len(both)))[0]
-    draws = _resampling.resampled(differences, [len(both)], resamples, np.random.default_rng(seed))
+    draws = resampling.resampled(differences, [len(both)], resamples, np.random.default_rng(seed))
     return {name: _difference(value[place], draws[:, place]) for place, name in enumerate(scores)}
 
 
@@ -181,7 +180,7 @@ def _gold(
 
 
 def _difference(value: float, draws: FloatArray) -> Difference:
-    lower, upper = (float(bound) for bound in _resampling.percentile_bounds(draws, 0.95))
+    lower, upper = (float(bound) for bound in resampling.percentile_bounds(draws, 0.95))
     interval = Interval(min(lower, value), max(upper, value), 0.95, _METHOD)
     beyond = int((np.abs(draws - value) >= abs(value)).sum()) if value else len(draws)
-    return Difference(float(value), float(_resampling.spread(draws)), interval, (beyond + 1) / (len(draws) + 1))
+    return Difference(float(value), float(resampling.spread(draws)), interval, (beyond + 1) / (len(draws) + 1))

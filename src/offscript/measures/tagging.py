@@ -9,8 +9,8 @@ import numpy as np
 from offscript.errors import OffscriptError
 from offscript.factcheck.tagging.tagger import PerceptronTagger
 from offscript.factcheck.tagging.treebank import TaggedSentence
-from offscript.measures.intervals import rate_interval
 from offscript.measures.measurement import Measurement, environment
+from offscript.statistics import rate_interval
 
 QUESTION = "tagging"
 

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from offscript._types import FloatArray
 from offscript.errors import OffscriptError
 from offscript.factcheck.checked import Check, Verdict
 from offscript.factcheck.checking import Checker
 from offscript.factcheck.claims import JudgedClaim, Place
 from offscript.factcheck.stance.scores import f1_scores
-from offscript.measures._resampling import FloatArray
 from offscript.measures._scores import Progress
-from offscript.measures.intervals import RESAMPLES, Estimate, bootstrap, proportion_interval
 from offscript.measures.measurement import Measurement, environment
+from offscript.statistics import RESAMPLES, Estimate, bootstrap, proportion_interval
 
 QUESTION = "verdicts"
 VERDICTS = tuple(Verdict)

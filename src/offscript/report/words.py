@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from offscript.measures.intervals import Estimate
 from offscript.measures.measurement import Measurement
+from offscript.statistics import Estimate
 
 Figures = Mapping[str, Measurement]
 """A question's measurements by name."""

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from offscript.corpora.associations import Association, AssociationTest, read_predictions
 from offscript.errors import OffscriptError
-from offscript.measures.paired import contributions
 from offscript.measures.stereotypes import (
     icat,
     ideal_judgements,
@@ -233,7 +232,7 @@ def test_terms_are_the_items_behind_the_scores(many_tests: list[AssociationTest]
     judged = judge(many_tests, random_scores(many_tests, generator=np.random.default_rng(1)))
     found = {entry.name: entry for entry in measure_stereotypes(judged, recipe={})}
     for name in ("lms", "ss"):
-        parts = contributions(found[name])
+        parts = found[name].contributions()
         assert parts is not None
         assert len(parts) == 40
         assert parts.mean() == pytest.approx(found[name].value)

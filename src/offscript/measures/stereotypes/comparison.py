@@ -4,12 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from offscript._types import FloatArray
 from offscript.errors import OffscriptError
-from offscript.measures import _resampling
-from offscript.measures._resampling import FloatArray
-from offscript.measures.intervals import RESAMPLES, Difference, Interval
 from offscript.measures.stereotypes.judgements import Judgements
 from offscript.measures.stereotypes.scores import METHOD, icat, outcomes_of, resampled, sums_by_term, term_means
+from offscript.statistics import RESAMPLES, Difference, Interval, resampling
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ def _differences(counts: FloatArray) -> FloatArray:
 
 
 def _difference(value: float, draws: FloatArray, level: float) -> Difference:
-    lower, upper = (float(bound) for bound in _resampling.percentile_bounds(draws, level))
+    lower, upper = (float(bound) for bound in resampling.percentile_bounds(draws, level))
     interval = Interval(min(lower, value), max(upper, value), level, METHOD)
     beyond = int((np.abs(draws - value) >= abs(value)).sum()) if value else len(draws)
-    return Difference(float(value), float(_resampling.spread(draws)), interval, (beyond + 1) / (len(draws) + 1))
+    return Difference(float(value), float(resampling.spread(draws)), interval, (beyond + 1) / (len(draws) + 1))

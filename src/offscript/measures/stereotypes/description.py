@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from offscript.corpora.associations import AssociationTest
 from offscript.corpora.wordlists import SentimentWords, words_of
-from offscript.measures.intervals import Estimate, proportion_interval
 from offscript.measures.stereotypes.scores import OVERALL
+from offscript.statistics import Estimate, proportion_interval
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from offscript.corpora.associations import AssociationTest
-from offscript.measures.intervals import Estimate, Interval, proportion_interval
 from offscript.measures.measurement import Measurement, environment
 from offscript.measures.stereotypes.judgements import Judgements
 from offscript.measures.stereotypes.scores import CatScores, Terms, score_group, score_groups
+from offscript.statistics import Estimate, Interval, proportion_interval
 
 QUESTION = "stereotypes"
 _HIGHER_IS_BETTER = {"lms": True, "ss": None, "icat": True}  # an ideal ss is 50

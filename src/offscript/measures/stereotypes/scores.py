@@ -5,11 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from offscript._types import FloatArray
 from offscript.errors import OffscriptError
-from offscript.measures import _resampling
-from offscript.measures._resampling import FloatArray
-from offscript.measures.intervals import RESAMPLES, Estimate, Interval
 from offscript.measures.stereotypes.judgements import Judgements
+from offscript.statistics import RESAMPLES, Estimate, Interval, resampling
 
 METHOD = "bootstrap over terms and examples"
 OVERALL = "overall"
@@ -87,7 +86,7 @@ def resampled(
     """
     sizes = counts.sum(axis=1, keepdims=True)  # [terms, 1]
     shares, whole = counts / sizes, sizes[:, 0].astype(np.int64)
-    block, found = max(1, _resampling.BLOCK_ELEMENTS // counts.size), []
+    block, found = max(1, resampling.BLOCK_ELEMENTS // counts.size), []
     for first in range(0, resamples, block):
         rows = min(block, resamples - first)
         drawn = generator.integers(0, len(counts), size=(rows, len(counts)))
@@ -150,6 +149,6 @@ def groups_of(judgements: Judgements) -> Iterator[tuple[str, Judgements]]:
 
 def _estimate(value: float, draws: FloatArray, level: float) -> Estimate:
     """The interval takes in the value: icat has its peak at ss = 50, and every resample of a peak lies below it."""
-    lower, upper = (float(bound) for bound in _resampling.percentile_bounds(draws, level))
+    lower, upper = (float(bound) for bound in resampling.percentile_bounds(draws, level))
     interval = Interval(min(lower, value), max(upper, value), level, METHOD)
-    return Estimate(float(value), float(_resampling.spread(draws)), interval)
+    return Estimate(float(value), float(resampling.spread(draws)), interval)

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Sequence
 from statistics import median
 
-from offscript.measures.intervals import Curve
 from offscript.measures.measurement import Measurement
 from offscript.report.charts.bars import bar_chart
 from offscript.report.charts.curves import Specification, curve_chart
 from offscript.report.charts.trade_off import trade_off_chart
+from offscript.statistics import Curve
 
 Titled = tuple[str, Specification]
 _HISTORY = "history length"

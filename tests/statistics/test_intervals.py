@@ -14,8 +14,7 @@ from statsmodels.stats.proportion import proportion_confint
 from statsmodels.stats.weightstats import DescrStatsW
 
 from offscript.errors import OffscriptError
-from offscript.measures import _resampling
-from offscript.measures.intervals import (
+from offscript.statistics import (
     Curve,
     Interval,
     bootstrap,
@@ -31,6 +30,7 @@ from offscript.measures.intervals import (
     ratio,
     ratio_of_means_by_length,
     ratio_of_means_interval,
+    resampling,
     samples_for_width,
     unpaired_difference,
 )
@@ -247,15 +247,15 @@ def test_correlations_of_tied_values_agree_with_scipy(first: npt.NDArray[np.int6
 def test_ranks_of_a_resample_are_those_of_the_drawn_values(n: int, seed: int) -> None:
     rng = generator(seed)
     values = rng.integers(0, 4, n).astype(float)
-    counts = _resampling.resampling_counts(n, 3, rng)
-    ranks = _resampling.weighted_ranks(counts, values)
+    counts = resampling.resampling_counts(n, 3, rng)
+    ranks = resampling.weighted_ranks(counts, values)
     for row, times in enumerate(counts.astype(int)):
         expected = scipy.stats.rankdata(np.repeat(values, times)) - 0.5
         np.testing.assert_allclose(np.repeat(ranks[row], times), expected)
 
 
 def test_resampling_counts_have_the_multinomial_law() -> None:
-    counts = _resampling.resampling_counts(5, 40_000, generator(16))
+    counts = resampling.resampling_counts(5, 40_000, generator(16))
     assert (counts.sum(axis=1) == 5).all()
     drawn = np.bincount(counts[:, 0].astype(int), minlength=6)
     expected = 40_000 * scipy.stats.binom.pmf(np.arange(6), 5, 0.2)
@@ -266,8 +266,8 @@ def test_resampling_counts_have_the_multinomial_law() -> None:
 def test_memory_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     values = generator(17).random(40)
     whole = bootstrap(lambda weights: weights @ values, [40], generator=generator(18))
-    monkeypatch.setattr(_resampling, "BLOCK_ELEMENTS", 400)
-    monkeypatch.setattr(_resampling, "CACHE_ELEMENTS", 100)
+    monkeypatch.setattr(resampling, "BLOCK_ELEMENTS", 400)
+    monkeypatch.setattr(resampling, "CACHE_ELEMENTS", 100)
     assert bootstrap(lambda weights: weights @ values, [40], generator=generator(18)) == whole
 
 

@@ -11,28 +11,25 @@ from hypothesis.extra import numpy as arrays
 from statsmodels.stats.multitest import multipletests
 
 from offscript.errors import OffscriptError
-from offscript.measures._ratios import pseudo_values
-from offscript.measures.intervals import (
+from offscript.statistics import (
     Estimate,
     Interval,
+    contributions,
+    holm,
     mean_interval,
     paired_difference,
+    paired_differences,
     perplexity_interval,
+    pseudo_values,
     rate_interval,
     ratio_of_means_by_length,
+    unpaired_difference_of,
 )
-from offscript.measures.measurement import Measurement
-from offscript.measures.paired import contributions, holm, paired_differences, unpaired_difference_of
-
-
-def measured(estimate: Estimate, **fields: Any) -> Measurement:
-    known = {"question": "q", "name": "n", "n": 5, "seed": 1, "seconds": 0.0, "recipe": {}}
-    return Measurement.of(estimate, **{**known, **fields})
 
 
 def test_contributions_of_a_mean_are_its_items() -> None:
     items = np.array([1.0, 2.0, 6.0])
-    found = contributions(measured(mean_interval(items), per_item=items))
+    found = contributions(mean_interval(items).value, items)
     assert found is not None
     np.testing.assert_allclose(found, items)
 
@@ -42,7 +39,7 @@ def test_contributions_of_a_rate_average_to_it_and_vary_as_it_does() -> None:
     counts = generator.integers(1, 30, 400).astype(float)
     totals = counts * generator.gamma(2, 2, 400)
     rate = rate_interval(totals, counts)
-    found = contributions(measured(rate, per_item=totals / counts, weights=counts))
+    found = contributions(rate.value, totals / counts, counts)
     assert found is not None
     assert found.mean() == pytest.approx(rate.value)
     assert found.std(ddof=1) / math.sqrt(400) == pytest.approx(rate.standard_error, rel=0.01)
@@ -53,29 +50,15 @@ def test_contributions_of_a_perplexity_average_to_it_and_vary_as_it_does() -> No
     counts = generator.integers(1, 30, 400).astype(float)
     nll = counts * generator.gamma(20, 0.2, 400)
     perplexity = perplexity_interval(nll, counts)
-    found = contributions(measured(perplexity, per_item=np.exp(nll / counts), weights=counts))
+    found = contributions(perplexity.value, np.exp(nll / counts), counts)
     assert found is not None
     assert found.mean() == pytest.approx(perplexity.value)
     assert found.std(ddof=1) / math.sqrt(400) == pytest.approx(perplexity.standard_error, rel=0.01)
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {},
-        {"per_item": np.array([1.0])},
-        {"per_item": np.array([1.0, np.nan, 2.0])},
-        {"per_item": np.array([1.0, 2.0, 30.0])},
-        {"per_item": np.ones((3, 2))},
-    ],
-)
-def test_items_that_do_not_make_the_figure_are_not_used(fields: dict[str, Any]) -> None:
-    assert contributions(measured(mean_interval([1.0, 2.0, 6.0]), **fields)) is None
-
-
-def test_items_that_lean_on_each_other_are_not_used() -> None:
-    estimate = Estimate(3.0, 1.0, Interval(1.0, 5.0, 0.95, "jackknife"))
-    assert contributions(measured(estimate, per_item=np.array([1.0, 2.0, 6.0]))) is None
+@pytest.mark.parametrize("items", [[1.0], [1.0, np.nan, 2.0], [1.0, 2.0, 30.0], np.ones((3, 2))])
+def test_items_that_do_not_make_the_figure_are_not_used(items: Any) -> None:
+    assert contributions(3.0, np.array(items)) is None
 
 
 def test_many_differences_are_those_of_each_alone() -> None:
@@ -155,4 +138,4 @@ def test_parts_of_a_ratio_average_to_it_and_vary_as_it_does() -> None:
     parts = pseudo_values(top, bottom)
     assert parts.mean() == pytest.approx(found.value)
     assert parts.std(ddof=1) / math.sqrt(500) == pytest.approx(found.standard_error, rel=0.1)
-    assert contributions(measured(found, per_item=parts)) == pytest.approx(parts)
+    assert contributions(found.value, parts) == pytest.approx(parts)

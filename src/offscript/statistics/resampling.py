@@ -1,0 +1,182 @@
+"""The bootstrap: resampling weights in blocks of bounded memory, and intervals of any function of them."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from offscript._types import FloatArray
+from offscript.errors import OffscriptError
+from offscript.statistics.estimates import Bounds, Estimate, Profile, as_vector, profile, single
+
+RESAMPLES = 1000
+BLOCK_ELEMENTS = 1 << 23  # resampling weights held at once: 64 MB
+CACHE_ELEMENTS = 1 << 17  # drawn indices held at once, so that counting them stays within the cache
+
+
+def bootstrap(
+    statistic: Callable[..., FloatArray],
+    sizes: Sequence[int],
+    *,
+    generator: np.random.Generator,
+    resamples: int = RESAMPLES,
+    level: float = 0.95,
+    method: str = "percentile",
+) -> Estimate:
+    """Any function of resampling weights, over independent samples of the given sizes.
+
+    `statistic` takes one matrix of weights [rows, n] a sample, whose rows sum to 1 (so that `weights @ values` are
+    means), and returns [rows]. `method` is "percentile", or "basic" (the percentile interval mirrored at the value) for
+    statistics that a finite sample pushes to one side, such as a distance between averaged distributions (eq. 5):
+    resampling pushes once more, and mirroring takes the push back. For such distances over 20 to 50 tokens from 300 to
+    2,000 samples, basic intervals covered 0.89 to 0.94, percentile intervals 0.01 to 0.8.
+    """
+    values, draws = value_and_draws(statistic, sizes, resamples, generator)
+    errors, lower, upper = _bounds_of(values[:, None], draws[:, None], level, method)
+    return single(values, errors, lower, upper, level, f"bootstrap {method}")
+
+
+def bootstrap_by_length(
+    statistic: Callable[..., FloatArray],
+    sizes: Sequence[int],
+    *,
+    generator: np.random.Generator,
+    resamples: int = RESAMPLES,
+    level: float = 0.95,
+    method: str = "percentile",
+) -> Profile:
+    """As `bootstrap`, for a statistic that returns [rows, lengths]; the average over lengths has its own interval."""
+    values, draws = (with_average(table) for table in value_and_draws(statistic, sizes, resamples, generator))
+    return profile(values[0], _bounds_of(values, draws, level, method), level, f"bootstrap {method}")
+
+
+def correlation_interval(
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    *,
+    generator: np.random.Generator,
+    kind: str = "pearson",
+    level: float = 0.95,
+    resamples: int = RESAMPLES,
+) -> Estimate:
+    """Pearson's or Spearman's correlation; pairs are resampled, and ranks are made anew in every resample."""
+    left, right = as_vector(first), as_vector(second)
+    if left.shape != right.shape:
+        raise OffscriptError(f"a correlation of {len(left)} values with {len(right)}", next="give pairs")
+    if left.min() == left.max() or right.min() == right.max():
+        raise OffscriptError("a correlation with a constant", why="it has no variance to share")
+    if kind not in ("pearson", "spearman"):
+        raise OffscriptError(f"no correlation {kind!r}", next="known: pearson, spearman")
+
+    def statistic(weights: FloatArray) -> FloatArray:
+        if kind == "pearson":
+            return weighted_correlation(weights, left - left.mean(), right - right.mean())
+        ranks = (weighted_ranks(weights, side) for side in (left, right))
+        return weighted_correlation(weights, *ranks)
+
+    values, draws = value_and_draws(statistic, [len(left)], resamples, generator)
+    lower, _ = percentile_bounds(np.nan_to_num(draws[:, None], nan=-1.0), level)
+    _, upper = percentile_bounds(np.nan_to_num(draws[:, None], nan=1.0), level)
+    defined = draws[~np.isnan(draws)]
+    return single(values, spread(defined[:, None]), lower, upper, level, "bootstrap percentile")
+
+
+def resampling_counts(n: int, resamples: int, generator: np.random.Generator) -> FloatArray:
+    """How often each of `n` items is drawn in each resample with replacement: [resamples, n], rows sum to n.
+
+    Counting drawn indices has the law of `Generator.multinomial` and takes a tenth of its time at n = 100,000.
+    """
+    counts = np.empty((resamples, n))
+    rows = max(1, CACHE_ELEMENTS // n)
+    for start in range(0, resamples, rows):
+        block = counts[start : start + rows]
+        drawn = generator.integers(0, n, size=block.shape)
+        drawn += np.arange(0, block.size, n)[:, None]
+        block[:] = np.bincount(drawn.ravel(), minlength=block.size).reshape(block.shape)
+    return counts
+
+
+def weight_blocks(sizes: Sequence[int], resamples: int, generator: np.random.Generator) -> Iterator[list[FloatArray]]:
+    """For each independent sample weights [block, n] whose rows sum to 1, until `resamples` rows are out."""
+    rows = max(1, BLOCK_ELEMENTS // sum(sizes))
+    for start in range(0, resamples, rows):
+        block = min(rows, resamples - start)
+        counted = [resampling_counts(n, block, generator) for n in sizes]
+        for counts, n in zip(counted, sizes, strict=True):
+            counts /= n
+        yield counted
+
+
+def resampled(
+    statistic: Callable[..., FloatArray], sizes: Sequence[int], resamples: int, generator: np.random.Generator
+) -> FloatArray:
+    """`statistic` of every resample: [resamples, …]."""
+    if resamples < 100:
+        raise OffscriptError(f"{resamples} resamples", why="they give no bounds to rely on", next="ask for 1000")
+    return np.concatenate([statistic(*weights) for weights in weight_blocks(sizes, resamples, generator)])
+
+
+def percentile_bounds(draws: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+    """Order statistics of `draws` [resamples, …] that leave (1 - level) / 2 on either side.
+
+    They are not interpolated, so that infinite draws stay exact.
+    """
+    resamples, tail = len(draws), (1 - level) / 2
+    first = max(0, math.floor((resamples + 1) * tail) - 1)
+    ordered = np.partition(draws, [first, resamples - 1 - first], axis=0)
+    return ordered[first], ordered[resamples - 1 - first]
+
+
+def spread(draws: FloatArray) -> FloatArray:
+    """Standard deviation over resamples; infinite where a draw is not finite."""
+    finite = np.isfinite(draws).all(axis=0)
+    return np.where(finite, np.where(finite, draws, 0.0).std(axis=0, ddof=1), math.inf)
+
+
+def weighted_correlation(weights: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
+    """Pearson's correlation under each row of `weights` [resamples, n]; values are [n] or [resamples, n]."""
+    first_centred = first - (weights * first).sum(axis=1, keepdims=True)
+    second_centred = second - (weights * second).sum(axis=1, keepdims=True)
+    covariance = (weights * first_centred * second_centred).sum(axis=1)
+    scale = (weights * first_centred**2).sum(axis=1) * (weights * second_centred**2).sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(scale > 0, covariance / np.sqrt(scale), math.nan)
+
+
+def weighted_ranks(weights: FloatArray, values: FloatArray) -> FloatArray:
+    """Mid-ranks (ties share theirs) of every item within each resample: [resamples, n], as shares of the sample."""
+    _, group = np.unique(values, return_inverse=True)  # [n]
+    order = np.argsort(group, kind="stable")
+    starts = np.flatnonzero(np.diff(group[order], prepend=-1))
+    masses = np.add.reduceat(weights[:, order], starts, axis=1)  # [resamples, groups]
+    return (np.cumsum(masses, axis=1) - masses / 2)[:, group]
+
+
+def value_and_draws(
+    statistic: Callable[..., FloatArray], sizes: Sequence[int], resamples: int, generator: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
+    """The statistic under equal weights [1, …] and under every resample's [resamples, …]."""
+    if min(sizes, default=0) < 2:
+        raise OffscriptError(f"a bootstrap over samples of sizes {list(sizes)}", why="an interval needs at least two")
+    value = statistic(*(np.full((1, n), 1 / n) for n in sizes))
+    if np.isnan(value).any():
+        raise OffscriptError("a bootstrap of a statistic that is NaN", next="look at the values it is made from")
+    return value, resampled(statistic, sizes, resamples, generator)
+
+
+def _bounds_of(values: FloatArray, draws: FloatArray, level: float, method: str) -> Bounds:
+    lower, upper = percentile_bounds(draws, level)
+    errors = spread(draws)
+    if method == "percentile":
+        return errors, lower, upper
+    if method == "basic":
+        mirrored = np.isfinite(values[0]) & np.isfinite(lower) & np.isfinite(upper)
+        double = 2 * values[0]
+        return errors, np.where(mirrored, double - upper, lower), np.where(mirrored, double - lower, upper)
+    raise OffscriptError(f"no method {method!r} for a bootstrap", next="known: percentile, basic")
+
+
+def with_average(table: FloatArray) -> FloatArray:
+    """`table` [rows, lengths] and a last column with the average over the lengths."""
+    return np.column_stack([table, table.mean(axis=1)])
