@@ -13,6 +13,7 @@ from hypothesis.extra import numpy as hnp
 from statsmodels.stats.proportion import proportion_confint
 from statsmodels.stats.weightstats import DescrStatsW
 
+from offscript._types import FloatArray
 from offscript.errors import OffscriptError
 from offscript.statistics import (
     Curve,
@@ -35,7 +36,6 @@ from offscript.statistics import (
     unpaired_difference,
 )
 
-FloatArray = npt.NDArray[np.float64]
 REPEATS = 2000  # one column each, so that one call makes them all
 
 

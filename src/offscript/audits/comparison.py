@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from offscript.audits.store import FloatArray, read_results
+from offscript._types import FloatArray
+from offscript.audits.store import read_results
 from offscript.errors import OffscriptError
 from offscript.measures.measurement import MACHINE, Measurement
 from offscript.statistics import Difference, Interval, holm, paired_differences, unpaired_difference_of

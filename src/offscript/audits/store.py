@@ -20,14 +20,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from offscript import __version__, _files
+from offscript._types import FloatArray
 from offscript.errors import OffscriptError
 from offscript.measures import measurement as notation
 from offscript.measures.measurement import Measurement
-
-FloatArray = npt.NDArray[np.float64]
 
 TIME = "%Y-%m-%dT%H-%M-%S.%f"
 BY_LENGTH = "by_length."

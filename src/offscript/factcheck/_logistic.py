@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
-FloatArray = NDArray[np.float64]
+from offscript._types import FloatArray
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from offscript._types import FloatArray
 from offscript.errors import OffscriptError
-from offscript.factcheck._logistic import FloatArray, Logistic, fit_logistic
+from offscript.factcheck._logistic import Logistic, fit_logistic
 from offscript.factcheck.checked import CheckedDocument, Verdict
 from offscript.factcheck.sources.source import Kind
 from offscript.factcheck.stance.stance import STANCES, Stance

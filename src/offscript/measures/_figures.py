@@ -3,14 +3,12 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
+from offscript._types import FloatArray
 from offscript.measures.measurement import Measurement, environment
 from offscript.models.language_model import LanguageModel
 from offscript.statistics import Curve, Estimate, Interval, Profile
-
-FloatArray = NDArray[np.float64]
 
 
 class Figure(NamedTuple):

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from offscript._types import FloatArray
 from offscript.errors import OffscriptError
 from offscript.measures.likelihood import Texts, measure_likelihood
 from offscript.measures.measurement import Measurement, environment
@@ -24,8 +24,6 @@ APART = 10
 
 WITHIN, RISK = 1e-3, 1e-2
 """γ (and γ') and ε of the paper: how near an approximation must be, and how often it may fail to be."""
-
-FloatArray = NDArray[np.float64]
 
 
 def measure_approximation(

@@ -3,12 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from offscript._types import FloatArray
 from offscript.errors import OffscriptError
 from offscript.measures.ngrams import IntArray, NgramCounter, NgramCounts, Sentences, TokenTable, joined, tabulate
-
-FloatArray = npt.NDArray[np.float64]
 
 HIGHEST_ORDER = 5
 SMOOTHING = 0.1

@@ -14,8 +14,9 @@ import torch
 from torch import Tensor
 
 from offscript._specification import nearest
+from offscript._types import FloatArray
 from offscript.errors import OffscriptError
-from offscript.measures._figures import Figure, FloatArray, as_measurements, recipe_of
+from offscript.measures._figures import Figure, as_measurements, recipe_of
 from offscript.measures._scores import Progress, require_comparable, scores_along
 from offscript.measures.bleu import sentence_bleu
 from offscript.measures.measurement import Measurement

@@ -15,8 +15,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from offscript._types import FloatArray
 from offscript.errors import OffscriptError
-from offscript.measures._figures import Figure, FloatArray, as_measurements, recipe_of
+from offscript.measures._figures import Figure, as_measurements, recipe_of
 from offscript.measures._scores import Progress, require_comparable, scores_along
 from offscript.measures.distances import distances
 from offscript.measures.enumeration import expected, levels

@@ -16,6 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from offscript._types import FloatArray
 from offscript.errors import OffscriptError
 from offscript.measures.bleu import leave_one_out_bleu, sentence_bleu
 from offscript.measures.measurement import Measurement, environment
@@ -26,7 +27,6 @@ from offscript.sampling.transforms import parse_transform
 from offscript.statistics import RESAMPLES, Difference, Estimate, Interval, jackknife, mean_interval, within
 
 QUESTION = "sampling"
-FloatArray = NDArray[np.float64]
 
 GRIDS: dict[str, tuple[str, ...]] = {
     "top-k": tuple(f"top-k,k={k}" for k in (5, 10, 20, 40, 80, 160, 400)),

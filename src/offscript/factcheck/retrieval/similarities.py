@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from offscript._types import FloatArray
+
 lg = np.log2
 
 
@@ -34,14 +34,14 @@ class Term:
 class Similarity(Protocol):
     """A retrieval model."""
 
-    def score(self, tf: Floats, dl: Floats, term: Term) -> Floats:
+    def score(self, tf: FloatArray, dl: FloatArray, term: Term) -> FloatArray:
         """What a term is worth in documents of length `dl` that hold it `tf` times."""
 
 
 class Normalization(Protocol):
     """Term frequency made comparable between documents of different lengths."""
 
-    def normalize(self, tf: Floats, dl: Floats, term: Term) -> Floats:
+    def normalize(self, tf: FloatArray, dl: FloatArray, term: Term) -> FloatArray:
         """The normalised frequency, tfn."""
 
 
@@ -51,7 +51,7 @@ class H1:
 
     c: float = 1.0
 
-    def normalize(self, tf: Floats, dl: Floats, term: Term) -> Floats:
+    def normalize(self, tf: FloatArray, dl: FloatArray, term: Term) -> FloatArray:
         return tf * self.c * (float(term.average_length) / dl)
 
 
@@ -61,7 +61,7 @@ class H2:
 
     c: float = 1.0
 
-    def normalize(self, tf: Floats, dl: Floats, term: Term) -> Floats:
+    def normalize(self, tf: FloatArray, dl: FloatArray, term: Term) -> FloatArray:
         return tf * lg(1 + self.c * float(term.average_length) / dl)
 
 
@@ -71,7 +71,7 @@ class H3:
 
     mu: float = 800.0
 
-    def normalize(self, tf: Floats, dl: Floats, term: Term) -> Floats:
+    def normalize(self, tf: FloatArray, dl: FloatArray, term: Term) -> FloatArray:
         prior = np.float32((term.total_frequency + 1) / (term.tokens + 1))
         return (tf + self.mu * float(prior)) / (dl + self.mu) * self.mu
 
@@ -82,7 +82,7 @@ class Z:
 
     z: float = 0.30
 
-    def normalize(self, tf: Floats, dl: Floats, term: Term) -> Floats:
+    def normalize(self, tf: FloatArray, dl: FloatArray, term: Term) -> FloatArray:
         return tf * (float(term.average_length) / dl) ** float(np.float32(self.z))
 
 
@@ -93,7 +93,7 @@ class BM25:
     k1: float = 1.2
     b: float = 0.75
 
-    def score(self, tf: Floats, dl: Floats, term: Term) -> Floats:
+    def score(self, tf: FloatArray, dl: FloatArray, term: Term) -> FloatArray:
         df = term.document_frequency
         idf = np.float32(math.log(1 + (term.documents - df + 0.5) / (df + 0.5)))
         k1, b = np.float32(self.k1), np.float32(self.b)
@@ -105,7 +105,7 @@ class BM25:
 class Classic:
     """√tf · (ln((N + 1) / (df + 1)) + 1) / √dl: Lucene's tf·idf."""
 
-    def score(self, tf: Floats, dl: Floats, term: Term) -> Floats:
+    def score(self, tf: FloatArray, dl: FloatArray, term: Term) -> FloatArray:
         idf = math.log((term.documents + 1) / (term.document_frequency + 1)) + 1
         return np.sqrt(tf) * idf / np.sqrt(dl)
 
@@ -116,7 +116,7 @@ class DFI:
 
     measure: Literal["standardized", "saturated", "chisquared"] = "standardized"
 
-    def score(self, tf: Floats, dl: Floats, term: Term) -> Floats:
+    def score(self, tf: FloatArray, dl: FloatArray, term: Term) -> FloatArray:
         expected = (term.total_frequency + 1) * dl / (term.tokens + 1)
         excess = np.maximum(tf - expected, 0.0)
         match self.measure:
@@ -137,7 +137,7 @@ class DFR:
     after_effect: Literal["b", "l"] = "b"
     normalization: Normalization = field(default_factory=Z)
 
-    def score(self, tf: Floats, dl: Floats, term: Term) -> Floats:
+    def score(self, tf: FloatArray, dl: FloatArray, term: Term) -> FloatArray:
         tfn = self.normalization.normalize(tf, dl, term)
         risk = (term.total_frequency + 2) / (term.document_frequency + 1) if self.after_effect == "b" else 1.0
         match self.basic:
@@ -149,12 +149,12 @@ class DFR:
                 return risk * _inverse_frequency(self.basic, term) * (1 - 1 / (1 + tfn))
 
 
-def _bose_einstein(tfn: Floats, term: Term) -> Floats:
+def _bose_einstein(tfn: FloatArray, term: Term) -> FloatArray:
     """Limiting form of the Bose–Einstein model."""
     frequency = term.total_frequency + 1 + tfn
     documents = frequency + term.documents
 
-    def stirling(n: Floats, m: Floats) -> Floats:
+    def stirling(n: FloatArray, m: FloatArray) -> FloatArray:
         return (m + 0.5) * lg(n / m) + (n - m) * lg(n)
 
     return (
@@ -164,7 +164,7 @@ def _bose_einstein(tfn: Floats, term: Term) -> Floats:
     )
 
 
-def _geometric(tfn: Floats, term: Term) -> Floats:
+def _geometric(tfn: FloatArray, term: Term) -> FloatArray:
     """Geometric approximation of Bose–Einstein, already times tfn / (1 + tfn)."""
     rate = (term.total_frequency + 1) / (term.documents + term.total_frequency + 1)
     once, always = math.log2(1 + rate), math.log2((1 + rate) / rate)
@@ -192,7 +192,7 @@ class InformationBased:
     mean: Literal["df", "ttf"] = "ttf"
     normalization: Normalization = field(default_factory=H3)
 
-    def score(self, tf: Floats, dl: Floats, term: Term) -> Floats:
+    def score(self, tf: FloatArray, dl: FloatArray, term: Term) -> FloatArray:
         tfn = self.normalization.normalize(tf, dl, term)
         rate = self._rate(term)
         if self.distribution == "ll":
@@ -212,8 +212,8 @@ class Dirichlet:
 
     mu: float = 2000.0
 
-    def score(self, tf: Floats, dl: Floats, term: Term) -> Floats:
-        score: Floats = np.log(1 + tf / (self.mu * _probability(term))) + np.log(self.mu / (dl + self.mu))
+    def score(self, tf: FloatArray, dl: FloatArray, term: Term) -> FloatArray:
+        score: FloatArray = np.log(1 + tf / (self.mu * _probability(term))) + np.log(self.mu / (dl + self.mu))
         return score.clip(min=0.0)
 
 
@@ -223,7 +223,7 @@ class JelinekMercer:
 
     weight: float = 0.1
 
-    def score(self, tf: Floats, dl: Floats, term: Term) -> Floats:
+    def score(self, tf: FloatArray, dl: FloatArray, term: Term) -> FloatArray:
         return np.log(1 + ((1 - self.weight) * tf / dl) / (self.weight * _probability(term)))
 
 

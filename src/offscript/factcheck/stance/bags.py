@@ -12,8 +12,9 @@ from scipy import sparse
 from torch import Tensor, nn
 
 from offscript._files import write_json
+from offscript._types import FloatArray
 from offscript.factcheck.stance import storage
-from offscript.factcheck.stance.features import FloatArray, Words, unique_texts
+from offscript.factcheck.stance.features import Words, unique_texts
 from offscript.factcheck.stance.pairs import Pair
 from offscript.factcheck.stance.recipe import StanceRecipe
 from offscript.factcheck.stance.stance import STANCES

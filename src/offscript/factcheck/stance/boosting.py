@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from offscript._files import replacing
+from offscript._types import FloatArray
 from offscript.errors import missing_package
 from offscript.factcheck.stance import storage
-from offscript.factcheck.stance.features import FloatArray, overlap_features
+from offscript.factcheck.stance.features import overlap_features
 from offscript.factcheck.stance.pairs import Pair
 from offscript.factcheck.stance.recipe import StanceRecipe, training_pairs
 from offscript.factcheck.stance.stance import STANCES

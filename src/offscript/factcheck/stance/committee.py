@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from offscript._types import FloatArray
 from offscript.factcheck.stance.judging import stances_of_pairs
 from offscript.factcheck.stance.pairs import Pair
 from offscript.factcheck.stance.stance import StanceModel
 
-FloatArray = NDArray[np.float64]
 JOINT = "+"
 
 

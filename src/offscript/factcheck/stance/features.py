@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from offscript._types import FloatArray
 from offscript.factcheck.stance.pairs import Pair
-
-FloatArray = NDArray[np.float64]
 
 REFUTING = tuple(
     "fake fraud hoax false deny denies not despite nope doubt doubts bogus debunk pranks retract".split()  # noqa: SIM905

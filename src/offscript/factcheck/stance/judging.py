@@ -5,12 +5,10 @@ from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from offscript._types import FloatArray
 from offscript.factcheck.stance.pairs import Pair
 from offscript.factcheck.stance.stance import STANCES, StanceModel
-
-FloatArray = NDArray[np.float64]
 
 
 @runtime_checkable

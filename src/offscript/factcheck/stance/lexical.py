@@ -11,7 +11,8 @@ from importlib import resources
 
 import numpy as np
 
-from offscript.factcheck._logistic import FloatArray, Logistic
+from offscript._types import FloatArray
+from offscript.factcheck._logistic import Logistic
 from offscript.factcheck.stance.stance import STANCES
 from offscript.factcheck.stance.tokens import Token, Tokens, same_number, stem, tokens_of
 

@@ -11,6 +11,7 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from offscript._files import write_json
+from offscript._types import FloatArray
 from offscript.factcheck.stance import storage
 from offscript.factcheck.stance.exporting import int8_encoder, teach_heads
 from offscript.factcheck.stance.network import PairBatch, PairNetwork, load_encoder, make_head
@@ -27,7 +28,6 @@ from offscript.factcheck.stance.two_level import EVIDENCE_HEAD, STANCE, Reading,
 THRESHOLD = 0.05
 INT8_ENCODER = "encoder.int8.onnx"
 _READ_AT_ONCE = 32
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from offscript._types import FloatArray
 from offscript.factcheck.stance.pairs import Pair
 from offscript.factcheck.stance.terms import Terms
 
-FloatArray = NDArray[np.float64]
 FEATURES = ("best sentence", "second sentence", "document", "lead", "cosine", "adjacent", "claim pieces", "sentences")
 _LEAD = 3
 

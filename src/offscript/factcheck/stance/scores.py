@@ -3,9 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from offscript._types import FloatArray
 from offscript.factcheck.stance.stance import STANCES
-
-FloatArray = NDArray[np.float64]
 
 FNC_POINTS = np.array([[1, 0.25, 0.25, 0], [0.25, 1, 0.25, 0], [0.25, 0.25, 1, 0], [0, 0, 0, 0.25]])
 """Points [right, said] in the order of `STANCES`: a related pair's right stance earns 1, another related one ¼."""

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from offscript._types import FloatArray
 from offscript.errors import OffscriptError, missing_package
 from offscript.factcheck.stance import storage
 from offscript.factcheck.stance.packing import PairEncoder
 from offscript.factcheck.stance.two_level import TwoLevelModel
 
 GRAPH = "stance.onnx"
-FloatArray = NDArray[np.float64]
 
 
 class OnnxJudge:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from tokenizers import Tokenizer
 
-FloatArray = NDArray[np.float64]
+from offscript._types import FloatArray
 
 DOUBTING = frozenset(
     {

@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from offscript._types import FloatArray
 from offscript.factcheck.stance.pairs import EVIDENCE, Pair
 from offscript.factcheck.stance.relatedness import Relatedness, features_of_pairs
 from offscript.factcheck.stance.stance import STANCES
 from offscript.factcheck.stance.terms import choose_sentences
 
-FloatArray = NDArray[np.float64]
 STANCE, EVIDENCE_HEAD = "stance", "evidence"
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from offscript._types import FloatArray
 from offscript.corpora.associations import AssociationTest
 from offscript.errors import OffscriptError
 
-FloatArray = npt.NDArray[np.float64]
 Booleans = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
