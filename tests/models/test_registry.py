@@ -111,7 +111,7 @@ def test_anything_else_is_asked_of_the_hub(
     asked_of_hub: list[dict[str, Any]], text: str, source: str, revision: str | None, dtype: str
 ) -> None:
     assert load_model(text) == "from the Hub"
-    assert asked_of_hub == [{"source": source, "revision": revision, "dtype": dtype, "device": "cpu"}]
+    assert asked_of_hub == [{"source": source, "revision": revision, "dtype": dtype, "device": "cpu", "trust": False}]
 
 
 @pytest.mark.usefixtures("assets")
@@ -119,7 +119,7 @@ def test_anything_else_is_asked_of_the_hub(
 def test_a_gguf_file_is_read_as_one(asked_of_hub: list[dict[str, Any]], name: str) -> None:
     Path(name).touch()
     load_model(f"{name},dtype=bfloat16")
-    assert asked_of_hub == [{"source": name, "revision": None, "dtype": "bfloat16", "device": "cpu"}]
+    assert asked_of_hub == [{"source": name, "revision": None, "dtype": "bfloat16", "device": "cpu", "trust": False}]
 
 
 @pytest.mark.parametrize(

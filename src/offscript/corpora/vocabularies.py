@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from offscript._remote_code import refuse_remote_code
 from offscript.errors import OffscriptError, missing_package
 
 UNKNOWN = "<unk>"
@@ -179,8 +180,9 @@ class HubVocabulary(Vocabulary):
             from transformers import AutoTokenizer
         except ImportError as error:
             raise missing_package(f"the tokenizer {name!r}", "transformers") from error
+        refuse_remote_code(name, revision=revision, next="use another tokenizer")
         try:
-            tokenizer = AutoTokenizer.from_pretrained(name, revision=revision)
+            tokenizer = AutoTokenizer.from_pretrained(name, revision=revision, trust_remote_code=False)
         except (OSError, ValueError) as error:
             raise OffscriptError(
                 f"the tokenizer {name!r} cannot be loaded", why=str(error), next="check its name or folder"

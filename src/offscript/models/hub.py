@@ -4,7 +4,7 @@ import copy
 import inspect
 import logging
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,8 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
+from offscript._remote_code import refuse_remote_code
+from offscript._specification import Setting
 from offscript.corpora.vocabularies import HubVocabulary
 from offscript.errors import OffscriptError
 from offscript.models.language_model import (
@@ -53,9 +55,18 @@ class HubLanguageModel(LanguageModel):
 
     @classmethod
     def load(
-        cls, source: str, *, revision: str | None = None, dtype: str = "float32", device: str = "cpu"
+        cls,
+        source: str,
+        *,
+        revision: str | None = None,
+        dtype: str = "float32",
+        device: str = "cpu",
+        trust: bool = False,
     ) -> "HubLanguageModel":
-        """From a folder, a `.gguf` file or a Hub id; weights are safetensors or GGUF, never pickles."""
+        """From a folder, a `.gguf` file or a Hub id; weights are safetensors or GGUF, never pickles.
+
+        Python code that the model brings along runs only with `trust`.
+        """
         if dtype not in DTYPES:
             raise OffscriptError(f"unknown dtype {dtype!r}", next=f"known: {', '.join(DTYPES)}")
         path = Path(source)
@@ -64,7 +75,7 @@ class HubLanguageModel(LanguageModel):
             place = {"pretrained_model_name_or_path": str(path.parent), "gguf_file": path.name}
         elif path.is_dir() and not any(path.glob("*.safetensors")):
             refuse_pickles(path)
-        network, tokenizer = _opened(source, place, DTYPES[dtype])
+        network, tokenizer = _opened(source, place | code_policy(place, trust=trust), DTYPES[dtype])
         return cls(network.to(device), tokenizer, name=source if revision is None else f"{source}@{revision}")
 
     @property
@@ -113,6 +124,25 @@ class HubLanguageModel(LanguageModel):
             raise OffscriptError(
                 f"{tokens} tokens are more than the model's context of {context}", next="ask for shorter sequences"
             )
+
+
+def code_policy(place: Mapping[str, Any], *, trust: bool) -> dict[str, bool]:
+    """What `from_pretrained` is told about code that a model brings; without `trust` such a model is refused."""
+    if not trust:
+        refuse_remote_code(
+            place["pretrained_model_name_or_path"],
+            revision=place.get("revision"),
+            next="add ,trust=1 to the model string if you have read the code and trust it",
+        )
+    return {"trust_remote_code": trust}
+
+
+def trusts_code(settings: Mapping[str, Setting]) -> bool:
+    """Whether the settings of a model string have `trust=1`."""
+    value = settings.get("trust", 0)
+    if value not in (0, 1):  # also false and true
+        raise OffscriptError(f"trust={value} is neither 0 nor 1", next="write trust=1, or leave it out")
+    return bool(value)
 
 
 def _opened(source: str, place: dict[str, Any], dtype: torch.dtype) -> tuple[Any, Any]:

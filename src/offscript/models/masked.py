@@ -11,7 +11,7 @@ from torch import Tensor
 
 from offscript._specification import parse_specification
 from offscript.errors import OffscriptError
-from offscript.models.hub import DTYPES
+from offscript.models.hub import DTYPES, code_policy, trusts_code
 from offscript.models.registry import HUB, SHIPPED, shipped_models
 
 _MASKED = ("ForMaskedLM", "ForPreTraining")
@@ -103,9 +103,10 @@ def _at(values: Tensor, places: Tensor) -> Tensor:
 
 def names_masked_model(text: str) -> bool:
     """Whether a model string names a masked language model, by the architecture that its configuration gives."""
-    source, place, _ = _place(text)
-    if not text.startswith(HUB) and not _is_on_hub(source):
+    named = parse_specification(text)
+    if not named.name.startswith(HUB) and not _is_on_hub(named.name):
         return False
+    source, place, _ = _place(text)
     from transformers import AutoConfig
 
     try:
@@ -126,11 +127,12 @@ def _is_on_hub(source: str) -> bool:
 
 
 def _place(text: str) -> tuple[str, dict[str, Any], str]:
-    """The source that a model string names, where `transformers` finds it, and the precision."""
+    """The source that a model string names, where `transformers` finds it and whether it trusts it, the precision."""
     named = parse_specification(text)
     source = named.name.removeprefix(HUB)
     name, _, revision = (source, "", "") if Path(source).exists() else source.partition("@")
     dtype = str(named.settings.get("dtype", "float32"))
     if dtype not in DTYPES:
         raise OffscriptError(f"unknown dtype {dtype!r}", next=f"known: {', '.join(DTYPES)}")
-    return source, {"pretrained_model_name_or_path": name, "revision": revision or "main"}, dtype
+    place: dict[str, Any] = {"pretrained_model_name_or_path": name, "revision": revision or "main"}
+    return source, place | code_policy(place, trust=trusts_code(named.settings)), dtype

@@ -14,7 +14,7 @@ from offscript.errors import OffscriptError
 from offscript.models.approximated import approximate
 from offscript.models.devices import usable_device
 from offscript.models.generator import FLOOR
-from offscript.models.hub import HubLanguageModel
+from offscript.models.hub import HubLanguageModel, trusts_code
 from offscript.models.language_model import LanguageModel
 from offscript.models.pickles import refuse_pickles
 from offscript.models.seqgan_oracle import is_seqgan_oracle, load_seqgan_oracle
@@ -24,7 +24,7 @@ from offscript.models.uniform import Uniform
 
 SHIPPED, HUB, UNIFORM = "offscript/", "hf/", "uniform"
 _ASSETS = Path(__file__).parent.parent / "assets"
-_HUB_SETTINGS = ("dtype",)
+_HUB_SETTINGS = ("dtype", "trust")
 _APPROXIMATION = ("approximate", "floor", "seed")
 
 
@@ -113,7 +113,8 @@ def _from_hub(name: str, named: Specification, device: str) -> LanguageModel:
     _refuse_settings(named, _HUB_SETTINGS)
     source, _, revision = (name, "", "") if Path(name).exists() else name.partition("@")
     dtype = str(named.settings.get("dtype", "float32"))
-    return HubLanguageModel.load(source, revision=revision or None, dtype=dtype, device=device)
+    trust = trusts_code(named.settings)
+    return HubLanguageModel.load(source, revision=revision or None, dtype=dtype, device=device, trust=trust)
 
 
 def _refuse_settings(named: Specification, known: tuple[str, ...]) -> None:

@@ -11,6 +11,7 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from offscript._files import write_json
+from offscript._remote_code import refuse_remote_code
 from offscript._types import FloatArray
 from offscript.factcheck.stance import storage
 from offscript.factcheck.stance.exporting import int8_encoder, teach_heads
@@ -163,14 +164,15 @@ def load(folder: Path, *, name: str | None = None) -> TwoLevelModel:
     """What `save` wrote."""
     from transformers import AutoConfig, AutoModel
 
+    refuse_remote_code(folder)
     card = storage.read_card(folder)
     settings = EncoderSettings(**card["recipe"]["encoder"])
-    config = AutoConfig.from_pretrained(folder)
+    config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
     heads = {
         head: make_head(settings.head, config.hidden_size, labels, steps=settings.steps)
         for head, labels in card["heads"].items()
     }
-    network = PairNetwork(AutoModel.from_config(config), heads)
+    network = PairNetwork(AutoModel.from_config(config, trust_remote_code=False), heads)
     network.load_state_dict(storage.read_tensors(folder / storage.WEIGHTS))
     relatedness = storage.read_first_level(folder)
     packed = PairEncoder(relatedness.terms.tokenizer, settings.length, padding=config.pad_token_id or 0)

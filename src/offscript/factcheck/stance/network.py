@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
+from offscript._remote_code import refuse_remote_code
 from offscript.errors import OffscriptError
 from offscript.factcheck.stance.packing import unlimited
 from offscript.factcheck.stance.san import LinearAnswer, StochasticAnswer
@@ -83,9 +84,10 @@ def load_encoder(name: str) -> tuple[Any, Tokenizer]:
     from transformers import AutoModel, AutoTokenizer
 
     place = _place(name)
+    refuse_remote_code(place, next="use another encoder")
     try:
-        encoder = AutoModel.from_pretrained(place, use_safetensors=True)
-        tokenizer = AutoTokenizer.from_pretrained(place).backend_tokenizer
+        encoder = AutoModel.from_pretrained(place, use_safetensors=True, trust_remote_code=False)
+        tokenizer = AutoTokenizer.from_pretrained(place, trust_remote_code=False).backend_tokenizer
     except (OSError, ValueError, ImportError, AttributeError) as fault:
         why = " ".join(str(fault).split())[:300]
         raise OffscriptError(

@@ -1,0 +1,50 @@
+"""Model folders and Hub repositories that carry Python code: refused before anything is loaded from them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from offscript.errors import OffscriptError
+
+_CONFIGURATIONS = ("config.json", "tokenizer_config.json")
+
+
+def refuse_remote_code(source: str | Path, *, revision: str | None = None, next: str = "use another model") -> None:
+    """Raise where a folder or Hub repository names Python files of its own (`auto_map`) in a configuration.
+
+    `transformers` asks on standard input whether to run them. Callers also pass it `trust_remote_code=False`,
+    which holds where a configuration cannot be read here.
+    """
+    for name in _CONFIGURATIONS:
+        path = _local_copy(source, name, revision)
+        if path is not None and _names_code(_parsed(path)):
+            raise OffscriptError(
+                f"the model {str(source)!r} brings Python code of its own",
+                why=f"its {name} has an auto_map, and loading it would run that code",
+                next=next,
+            )
+
+
+def _local_copy(source: str | Path, name: str, revision: str | None) -> Path | None:
+    """A configuration file on this machine: in the folder, or fetched as `transformers` is about to fetch it."""
+    if Path(source).is_dir():
+        path = Path(source) / name
+        return path if path.is_file() else None
+    from transformers.utils.hub import cached_file
+
+    try:
+        copy = cached_file(str(source), name, revision=revision)
+    except (OSError, ValueError):  # not there, or out of reach: loading it gives the message
+        return None
+    return None if copy is None else Path(copy)
+
+
+def _parsed(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):  # loading it gives the message
+        return None
+
+
+def _names_code(value: Any) -> bool:
+    return isinstance(value, dict) and ("auto_map" in value or any(map(_names_code, value.values())))
