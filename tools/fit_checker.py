@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from offscript._files import write_json
+from offscript.corpora.prose import decode_brackets
 from offscript.factcheck._logistic import Logistic, fit_logistic
 from offscript.factcheck.almanac import almanac_documents, almanac_facts, almanac_index, draw_claims
 from offscript.factcheck.almanac.facts import Fact
@@ -25,7 +26,6 @@ from offscript.factcheck.checked import Verdict
 from offscript.factcheck.checking import Checker, in_context
 from offscript.factcheck.claims import JudgedClaim
 from offscript.factcheck.documents import Document
-from offscript.factcheck.documents.records import BRACKETS
 from offscript.factcheck.fever import read_fever_passages
 from offscript.factcheck.index import Index, build_index
 from offscript.factcheck.retrieval import Searcher
@@ -53,7 +53,10 @@ def fever_pairs(folder: Path, scratch: Path) -> list[Pair]:
     """Training claims with their own sentence, and with the two most like it that belong to other claims."""
     rows, pointers = (_rows(folder / "train-sample" / f"train_balanced_10000_samples{kind}.csv.xz") for kind in SAMPLES)
     pages = [ast.literal_eval(pointer["evidence"])[0].replace("_", " ") for pointer in pointers]
-    sentences = [in_context(_plain(page), _plain(row["sentence"])) for page, row in zip(pages, rows, strict=True)]
+    sentences = [
+        in_context(decode_brackets(page), decode_brackets(row["sentence"]))
+        for page, row in zip(pages, rows, strict=True)
+    ]
     numbers = {text: str(number) for number, text in enumerate(dict.fromkeys(sentences))}
     index = build_index([Document(id, text=text) for text, id in numbers.items()], scratch / "pairs")
     claims = [row["claim"] for row in rows]
@@ -163,12 +166,6 @@ def verdict_table(index: Index, stance: StanceModel, claims: Sequence[JudgedClai
     undecided = VerdictModel(Logistic(tuple(Verdict), VERDICT_FEATURES, np.zeros((3, len(VERDICT_FEATURES) + 1))), 1.0)
     checker = Checker([LocalIndex(index)], stance=stance, verdicts=undecided)
     return np.array([verdict_features(claim.claim, checker.check(claim.claim).documents) for claim in claims])
-
-
-def _plain(text: str) -> str:
-    for treebank, plain in BRACKETS.items():
-        text = text.replace(treebank, plain)
-    return text
 
 
 def main() -> None:

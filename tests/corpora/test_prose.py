@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from offscript.corpora import read_sentences, separate_punctuation, split_sentences
 from offscript.corpora.filters import normal_form
+from offscript.corpora.prose import decode_brackets
 
 
 @pytest.mark.parametrize(
@@ -82,3 +83,8 @@ def test_news_sentences_already_have_this_shape(data_folder: Path) -> None:
     sentences = list(read_sentences(data_folder / "emnlp2017-wmt-news" / "gfs_news_valid.txt.xz"))
     changed = [sentence for sentence in sentences if separate_punctuation(sentence) != sentence]
     assert len(changed) < 0.02 * len(sentences)  # glued signs such as `.,` and `),`
+
+
+def test_bracket_codes_are_replaced() -> None:
+    assert decode_brackets("-LRB- born `` X '' -RRB-") == '( born " X " )'
+    assert decode_brackets("-LCB--LSB-x-RSB--RCB-") == "{[x]}"

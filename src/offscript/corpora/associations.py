@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from offscript._specification import nearest
-from offscript.corpora._lines import Lines
+from offscript.corpora.lines import Lines
 from offscript.corpora.readers import HUB_PREFIX
 from offscript.errors import OffscriptError, missing_package
 
 TASKS = ("intrasentence", "intersentence")
 LABELS = ("stereotype", "anti-stereotype", "unrelated")
 BLANK = "BLANK"
-_LONGEST_LINE = 1 << 30  # a whole document may stand on one line
 
 
 @dataclass(frozen=True)
@@ -110,7 +109,7 @@ def _read_json(path: Path) -> Any:
     if not path.is_file():
         raise OffscriptError(f"no such file: {path}", next="check the name, or write hf:NAME for a Hub dataset")
     try:
-        return json.loads("".join(Lines(path, _LONGEST_LINE)))
+        return json.loads("".join(Lines(path)))
     except (ValueError, RecursionError) as fault:
         raise OffscriptError(f"{path} is not JSON", why=str(fault)) from fault
 

@@ -24,6 +24,18 @@ BOUNDARY = re.compile(r"""(?:[.!?]|\.{2,})['")\]]*\s+(?=['"(\[]*[A-Z0-9])""")
 INITIALS = re.compile(r"(?:[a-z]\.)+[a-z]")
 LAST_WORD = re.compile(r"""[^\s'"(\[]*$""")
 FIRST_WORD = re.compile(r"""['"(\[]*([\w.]+)""")
+BRACKET_CODES = {
+    "-LRB-": "(",
+    "-RRB-": ")",
+    "-LSB-": "[",
+    "-RSB-": "]",
+    "-LCB-": "{",
+    "-RCB-": "}",
+    "``": '"',
+    "''": '"',
+}
+"""How the Penn Treebank, and FEVER's Wikipedia pages after it, write brackets and quotation marks."""
+_BRACKET_CODE = re.compile("|".join(map(re.escape, BRACKET_CODES)))
 SYMBOL = re.compile(r"\.{2,}|-{2,}|[^\w\s]")
 PLAIN = str.maketrans(
     {
@@ -58,6 +70,11 @@ def separate_punctuation(text: str) -> str:
     """
     plain = unicodedata.normalize("NFC", text).translate(PLAIN)
     return " ".join(SYMBOL.sub(_apart, plain).split())
+
+
+def decode_brackets(text: str) -> str:
+    """Replace the Penn Treebank's codes for brackets and quotation marks, as in FEVER, by the characters."""
+    return _BRACKET_CODE.sub(lambda code: BRACKET_CODES[code[0]], text)
 
 
 def _split_line(line: str) -> list[str]:

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from offscript._specification import nearest
-from offscript.corpora._lines import COMPRESSIONS, Lines
+from offscript.corpora.lines import COMPRESSIONS, MAX_LINE_BYTES, Lines
 from offscript.errors import OffscriptError, missing_package
 
 Format = Literal["auto", "text", "jsonl", "wikitext", "csv"]
 HUB_PREFIX = "hf:"
-MAX_LINE_BYTES = 1 << 24
 
 
 def read_sentences(

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from offscript.corpora._lines import Lines
-from offscript.corpora.readers import MAX_LINE_BYTES
+from offscript.corpora.lines import Lines
 from offscript.errors import OffscriptError
 
 WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
@@ -76,4 +75,4 @@ def _read_list(path: Path) -> frozenset[str]:
 def _lines(path: Path) -> Lines:
     if not path.is_file():
         raise OffscriptError(f"no such file: {path}", next="check the name")
-    return Lines(path, MAX_LINE_BYTES)
+    return Lines(path)

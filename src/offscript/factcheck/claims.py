@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from offscript.corpora._lines import Lines
+from offscript.corpora.lines import Lines
 from offscript.errors import OffscriptError
 from offscript.factcheck.checked import Verdict
 
-MAX_LINE_BYTES = 1 << 24
 LABELS = {
     **{verdict.value: verdict for verdict in Verdict},
     **dict.fromkeys(("SUPPORTS", "SUPPORT", "TRUE"), Verdict.supported),
@@ -42,7 +41,7 @@ def read_claims(path: Path | str) -> list[JudgedClaim]:
     sentence]` are read as they are, and so is SciFact's `{document: [{"sentences", "label"}]}`.
     """
     path = Path(path)
-    lines = Lines(path, MAX_LINE_BYTES)
+    lines = Lines(path)
     claims = list(_from_csv(lines) if ".csv" in path.suffixes else _from_records(lines))
     if not claims:
         raise OffscriptError(f"{path} holds no claim", next='write {"id", "claim", "label", "evidence"} a line')

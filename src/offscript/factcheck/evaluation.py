@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from offscript._specification import nearest
-from offscript.corpora._lines import Lines
+from offscript.corpora.lines import Lines
 from offscript.errors import OffscriptError
 
-MAX_LINE_BYTES = 1 << 24
 Grades = Mapping[str, int]
 """The grade of every judged document of a query; above 0 is relevant."""
 
@@ -29,7 +28,7 @@ class Query(NamedTuple):
 
 def read_queries(path: Path | str) -> list[Query]:
     """Queries of a file with one `{"id": …, "text": …}` a line."""
-    lines, queries = Lines(Path(path), MAX_LINE_BYTES), []
+    lines, queries = Lines(Path(path)), []
     for line in lines:
         if not line.strip():
             continue
@@ -43,7 +42,7 @@ def read_queries(path: Path | str) -> list[Query]:
 
 def read_judgments(path: Path | str) -> dict[str, dict[str, int]]:
     """TREC judgments: lines of query, iteration, document, grade."""
-    lines = Lines(Path(path), MAX_LINE_BYTES)
+    lines = Lines(Path(path))
     judgments: dict[str, dict[str, int]] = {}
     for line in lines:
         if not (parts := line.split()):

@@ -5,14 +5,13 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from offscript.corpora._lines import Lines
+from offscript.corpora.lines import Lines
+from offscript.corpora.prose import decode_brackets
 from offscript.errors import OffscriptError
 from offscript.factcheck.checked import Verdict
 from offscript.factcheck.claims import LABELS, JudgedClaim
 from offscript.factcheck.documents.document import Document
-from offscript.factcheck.documents.records import BRACKETS
 
-MAX_LINE_BYTES = 1 << 24
 PARTS = ("dev", "test")
 
 
@@ -38,7 +37,7 @@ def read_fever_passages(folder: Path | str, *, titled: bool = False) -> FeverPas
     ids = {text: f"passage-{number}" for number, text in enumerate(dict.fromkeys(texts))}
     evidence = {_unquoted(claim): ids[text] for claim, text in zip(claims, texts, strict=True)}
     titles = _titles(folder, evidence) if titled else {}
-    documents = [Document(id, titles.get(id, ""), _plain(text)) for text, id in ids.items()]
+    documents = [Document(id, titles.get(id, ""), decode_brackets(text)) for text, id in ids.items()]
     return FeverPassages(documents, {part: _claims(folder / f"paper_{part}.jsonl.xz", evidence) for part in PARTS})
 
 
@@ -61,19 +60,17 @@ def _titles(folder: Path, evidence: dict[str, str]) -> dict[str, str]:
             if passage := evidence.get(record["claim"]):
                 named = [page for found in record["evidence"] for _, _, page, _ in found if page]
                 pages.setdefault(passage, Counter()).update(named)
-    return {passage: _plain(named.most_common(1)[0][0].replace("_", " ")) for passage, named in pages.items() if named}
+    return {
+        passage: decode_brackets(named.most_common(1)[0][0].replace("_", " "))
+        for passage, named in pages.items()
+        if named
+    }
 
 
 def _lines(path: Path) -> list[str]:
-    return [line.rstrip("\n") for line in Lines(path, MAX_LINE_BYTES)]
+    return [line.rstrip("\n") for line in Lines(path)]
 
 
 def _unquoted(claim: str) -> str:
     """Without the CSV quoting that some claims kept."""
     return claim[1:-1].replace('""', '"') if claim.startswith('"') and claim.endswith('"') else claim
-
-
-def _plain(text: str) -> str:
-    for treebank, plain in BRACKETS.items():
-        text = text.replace(treebank, plain)
-    return text

@@ -10,13 +10,12 @@ from pathlib import Path
 from types import MappingProxyType
 from xml.etree import ElementTree
 
-from offscript.corpora._lines import Lines
+from offscript.corpora.lines import Lines
 from offscript.corpora.wordlists import WORD, words_of
 from offscript.errors import OffscriptError, missing_package
 from offscript.factcheck.analysis.analyzer import stem_function
 
 SUBJECTIVITY, SENTIMENT, BIAS = "subjectivity", "sentiment", "bias"
-MAX_LINE_BYTES = 1 << 16
 FILES = {
     SUBJECTIVITY: ("*subjectivity-clues*.tff*", "subjclues*.tff*", "strong_subjectives*.txt"),
     SENTIMENT: ("positive-words.txt", "negative-words.txt"),
@@ -117,7 +116,7 @@ def read_lexicons(folder: Path | str) -> Lexicons:
 
 def read_cues(path: Path | str) -> Cues:
     """Cues of one file: MPQA's `key=value` lines, or an entry a line; `;` and `#` begin comments."""
-    lines = Lines(Path(path), MAX_LINE_BYTES)
+    lines = Lines(Path(path))
     if ".tff" in Path(path).suffixes:
         return _mpqa_cues(lines)
     entries = [line.strip() for line in lines if line.strip() and not line.startswith((";", "#"))]
@@ -159,7 +158,7 @@ def _subjective_words(path: Path) -> Cues:
 
 
 def _sentiment_words(path: Path) -> Cues:
-    entries = (line.split("\t")[0] for line in Lines(path, MAX_LINE_BYTES))
+    entries = (line.split("\t")[0] for line in Lines(path))
     return Cues.of(entry for entry in entries if WORD.fullmatch(entry))
 
 

@@ -18,7 +18,7 @@ from offscript.factcheck.stance.relatedness import features_of_pairs, fit_relate
 from offscript.factcheck.stance.schedule import ROUNDS, epoch_batches
 from offscript.factcheck.stance.scores import best_weights
 from offscript.factcheck.stance.stance import STANCES
-from offscript.factcheck.stance.tasks import TASKS, plain_text, read_task
+from offscript.factcheck.stance.tasks import TASKS, read_task
 from offscript.factcheck.stance.terms import Terms, choose_sentences
 
 
@@ -221,7 +221,3 @@ def test_the_official_features_of_a_worked_example() -> None:
     assert row[0] == pytest.approx(2 / 5)  # fake, cats of cats, eat, fish, not, fake
     assert row[1:16].tolist() == [1.0] + [0.0] * 14  # "fake" is the first refuting word
     assert row[16:20].tolist() == [1, 0, 2, 2]  # polarities: one refuting word, and two; words held, and held early
-
-
-def test_wikipedias_brackets_are_undone() -> None:
-    assert plain_text("-LRB- born `` X '' -RRB-") == '( born " X " )'

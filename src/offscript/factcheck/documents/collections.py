@@ -4,7 +4,7 @@ import html
 import re
 from collections.abc import Iterator
 
-from offscript.corpora._lines import Lines
+from offscript.corpora.lines import Lines
 from offscript.factcheck.documents.document import Document
 
 _CRANFIELD_TAG = re.compile(r"\.([A-Z])(?:\s+(.*))?\s*$")

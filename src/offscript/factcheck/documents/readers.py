@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from offscript._specification import nearest
-from offscript.corpora._lines import COMPRESSIONS, Lines
+from offscript.corpora.lines import COMPRESSIONS, Lines
 from offscript.errors import OffscriptError
 from offscript.factcheck.documents.collections import read_cranfield, read_npl, read_trec
 from offscript.factcheck.documents.document import Document
@@ -16,7 +16,6 @@ from offscript.factcheck.documents.scifact import read_scifact_csv
 from offscript.factcheck.documents.wikipedia import read_wikipedia
 
 Format = Literal["auto", "jsonl", "text", "wikipedia", "cranfield", "trec", "npl", "scifact", "fever"]
-MAX_LINE_BYTES = 1 << 28
 SNIFFED_BYTES = 1 << 12
 
 
@@ -51,7 +50,7 @@ def _from_folder(folder: Path, format: Format) -> Iterator[Document]:
 
 def _from_file(path: Path, name: str, format: Format) -> Iterator[Document]:
     """Documents of one file; `name` is the id of a text that is one document."""
-    lines = Lines(path, MAX_LINE_BYTES)
+    lines = Lines(path)
     readers: Mapping[str, Callable[[], Iterable[Document]]] = {
         "jsonl": lambda: read_records(lines, plain_document),
         "fever": lambda: read_records(lines, fever_document),
@@ -74,7 +73,7 @@ def _guessed(path: Path) -> str:
     kind = _kind(path)
     if kind == ".xml":
         return "wikipedia"
-    first = next((line for line in Lines(path, MAX_LINE_BYTES) if line.strip()), "").lstrip()[:SNIFFED_BYTES]
+    first = next((line for line in Lines(path) if line.strip()), "").lstrip()[:SNIFFED_BYTES]
     if kind in (".jsonl", ".ndjson", ".json"):
         return _guessed_record(first)
     if kind == ".csv" and first.startswith("doc_id,title,abstract"):

@@ -4,14 +4,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from offscript._specification import nearest
-from offscript.corpora._lines import Lines
+from offscript.corpora.lines import Lines
+from offscript.corpora.prose import decode_brackets
 from offscript.errors import OffscriptError
 from offscript.factcheck.documents.document import Document, document_of_sentences
 
 Record = dict[str, Any]
 OPTIONAL_FIELDS = ("title", "url", "date")
-# FEVER's Wikipedia pages write brackets as the Penn Treebank does.
-BRACKETS = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}", "``": '"', "''": '"'}
 
 
 class RecordError(Exception):
@@ -57,13 +56,9 @@ def fever_document(record: Record) -> Document | None:
         return None
     sentences = [line.split("\t")[1] if "\t" in line else "" for line in _text(record, "lines").split("\n")]
     id = _id(record, "id")
-    return document_of_sentences(id, _plain(id.replace("_", " ")), [_plain(sentence) for sentence in sentences])
-
-
-def _plain(text: str) -> str:
-    for treebank, plain in BRACKETS.items():
-        text = text.replace(treebank, plain)
-    return text
+    return document_of_sentences(
+        id, decode_brackets(id.replace("_", " ")), [decode_brackets(sentence) for sentence in sentences]
+    )
 
 
 def _id(record: Record, field: str) -> str:

@@ -4,7 +4,7 @@ import csv
 import re
 from collections.abc import Iterator
 
-from offscript.corpora._lines import Lines
+from offscript.corpora.lines import Lines
 from offscript.factcheck.documents.document import Document, document_of_sentences
 
 COLUMNS = ["doc_id", "title", "abstract"]

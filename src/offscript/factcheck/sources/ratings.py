@@ -8,11 +8,10 @@ from types import MappingProxyType
 from urllib.parse import SplitResult, urlsplit
 
 from offscript._specification import nearest
-from offscript.corpora._lines import Lines
+from offscript.corpora.lines import Lines
 from offscript.errors import OffscriptError
 from offscript.factcheck.sources.source import Kind
 
-MAX_LINE_BYTES = 1 << 16
 SITE_COLUMNS = ("source_url", "url", "domain", "site", "source_url_normalized")
 FACT_COLUMNS = ("fact", "factuality", "factual_reporting", "kind")
 KINDS = {
@@ -65,7 +64,7 @@ def read_ratings(path: Path | str) -> Ratings:
     So does Media Bias/Fact Check's list come: source_url, source_url_normalized, ref, fact, bias. An address with a
     path (`yahoo.com/news`) rates its site only where no other row does.
     """
-    lines = Lines(Path(path), MAX_LINE_BYTES)
+    lines = Lines(Path(path))
     kinds: dict[str, Kind] = {}
     by_page: dict[str, Kind] = {}
     for url, grade in _rows(lines):

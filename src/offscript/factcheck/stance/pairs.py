@@ -13,7 +13,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from offscript._specification import Specification, nearest, parse_specification
-from offscript.corpora._lines import Lines
+from offscript.corpora.lines import Lines
 from offscript.errors import OffscriptError
 from offscript.factcheck.documents.document import Document
 from offscript.factcheck.documents.scifact import read_scifact_csv
@@ -22,7 +22,6 @@ from offscript.factcheck.stance.stance import STANCES
 EVIDENCE = ("supported", "refuted", "not enough")
 """What a single sentence says about a claim."""
 
-MAX_LINE_BYTES = 1 << 24
 _WORDS_FOR = {
     **{label: label for label in (*STANCES, *EVIDENCE)},
     **dict.fromkeys(("supports", "support", "entailment"), "supported"),
@@ -88,7 +87,7 @@ def packed(path: Path) -> Path:
 
 def rows_of(path: Path, dialect: type[csv.Dialect] = csv.excel) -> list[dict[str, str]]:
     """The rows of a CSV file under their column names; quoted values may span lines."""
-    lines = Lines(packed(path), MAX_LINE_BYTES)
+    lines = Lines(packed(path))
     try:
         return list(csv.DictReader(io.StringIO("".join(lines), newline=""), dialect=dialect))
     except csv.Error as error:
@@ -129,7 +128,7 @@ def _fnc(folder: Path, split: str) -> Iterator[Pair]:
     match split:
         case "train" | "hold-out":
             ids = "training_ids.txt" if split == "train" else "hold_out_ids.txt"
-            kept = set("".join(Lines(packed(folder / ids), MAX_LINE_BYTES)).split())
+            kept = set("".join(Lines(packed(folder / ids))).split())
             yield from (pair for pair in pairs if pair.group in kept)
         case "known-topics":
             new = new_topics(pairs)
@@ -173,7 +172,7 @@ SCIFACT_SPLITS = ("validation", "train")
 
 def _scifact(folder: Path, split: str) -> Iterator[Pair]:
     """Each claim with each rationale, and with the first sentences of a cited abstract that has none."""
-    corpus = Lines(packed(folder / "corpus_train.csv"), MAX_LINE_BYTES)
+    corpus = Lines(packed(folder / "corpus_train.csv"))
     abstracts = {document.id: document for document in read_scifact_csv(corpus)}
     for row in rows_of(folder / f"claims_{split}.csv"):
         label = {"SUPPORT": "supported", "CONTRADICT": "refuted"}.get(row["evidence_label"], "not enough")
@@ -185,7 +184,7 @@ def _scifact(folder: Path, split: str) -> Iterator[Pair]:
 
 
 def _of_json_lines(path: Path) -> PairSet:
-    lines, pairs = Lines(path, MAX_LINE_BYTES), []
+    lines, pairs = Lines(path), []
     for line in lines:
         if not line.strip():
             continue

@@ -12,15 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from offscript._specification import nearest
-from offscript.corpora._lines import Lines
+from offscript.corpora.lines import Lines
+from offscript.corpora.prose import decode_brackets
 from offscript.errors import OffscriptError
-from offscript.factcheck.stance.pairs import EVIDENCE, MAX_LINE_BYTES, UnquotedTabs, packed, read_pairs, rows_of
+from offscript.factcheck.stance.pairs import EVIDENCE, UnquotedTabs, packed, read_pairs, rows_of
 
 Example = tuple[str, str | None, int]
 """Claim, text (None for a single sentence) and the number of the label."""
 
-_BRACKETS = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "``": '"', "''": '"'}
-_BRACKET = re.compile("|".join(map(re.escape, _BRACKETS)))
 _MNLI = re.compile(r'For the statement, "(.*)", does the hypothesis "(.*)" represent entailment, .*', re.DOTALL)
 
 
@@ -56,13 +55,8 @@ def read_task(name: str, folder: Path, *, limit: int | None = None, seed: int = 
     return Task(name, head, labels, [examples[number] for number in order])
 
 
-def plain_text(text: str) -> str:
-    """Wikipedia's tokens for brackets and quotes, as FEVER keeps them, turned back into signs."""
-    return _BRACKET.sub(lambda found: _BRACKETS[found[0]], text)
-
-
 def _snli(folder: Path) -> Iterator[Example]:
-    for line in Lines(packed(folder / "aux-nli/snli-train-sample/train.csv"), MAX_LINE_BYTES):
+    for line in Lines(packed(folder / "aux-nli/snli-train-sample/train.csv")):
         label, _, premise, hypothesis = line.rstrip("\n").split("\t")
         yield hypothesis, premise, (2, 1, 0)[int(label) - 1]
 
@@ -78,7 +72,7 @@ def _mnli(folder: Path) -> Iterator[Example]:
 def _fever(folder: Path) -> Iterator[Example]:
     """Claims with their evidence, and every fourth claim with a sentence from elsewhere besides."""
     rows = rows_of(folder / "fever/train-sample/train_balanced_10000_samples.csv")
-    sentences = [plain_text(row["sentence"]) for row in rows]
+    sentences = [decode_brackets(row["sentence"]) for row in rows]
     for number, row in enumerate(rows):
         yield row["claim"], sentences[number], ("SUPPORTS", "REFUTES").index(row["label"])
         if number % 4 == 0:
@@ -137,7 +131,7 @@ def _paraphrases(folder: Path) -> Iterator[Example]:
 
 
 def _json(path: Path) -> Any:
-    return json.loads("".join(Lines(packed(path), MAX_LINE_BYTES)))
+    return json.loads("".join(Lines(packed(path))))
 
 
 _ENTAILED = ("entailment", "no entailment")

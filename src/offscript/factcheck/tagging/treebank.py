@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from offscript.corpora._lines import Lines
+from offscript.corpora.lines import Lines
 from offscript.factcheck.tagging.token import TAGS
 
-MAX_LINE_BYTES = 1 << 20
 COLUMNS = 10
 
 
@@ -23,7 +22,7 @@ def read_treebank(path: Path | str) -> Iterator[TaggedSentence]:
 
     Ranges such as `3-4 don't`, whose parts follow, and words that are only understood (`8.1`) are left out.
     """
-    lines = Lines(Path(path), MAX_LINE_BYTES)
+    lines = Lines(Path(path))
     words: list[str] = []
     tags: list[str] = []
     for line in lines:

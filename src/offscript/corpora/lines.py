@@ -13,6 +13,8 @@ from typing import Any, BinaryIO, cast
 from offscript.errors import OffscriptError, missing_package
 
 COMPRESSIONS = (".gz", ".xz", ".zst")
+# text8, 100 MB on one line, must fit.
+MAX_LINE_BYTES = 1 << 27
 BYTE_ORDER_MARK = "\ufeff"
 # A zstd block of 4 bytes may stand for 128 KiB, so small reads bound what one of them can unpack to.
 ZSTD_READ = 256
@@ -21,7 +23,7 @@ ZSTD_READ = 256
 class Lines:
     """The decoded lines of a file, line ends kept. `number` is the line last read, so that errors can name it."""
 
-    def __init__(self, path: Path, max_line_bytes: int) -> None:
+    def __init__(self, path: Path, max_line_bytes: int = MAX_LINE_BYTES) -> None:
         self.path, self.number = path, 0
         self._longest = max_line_bytes
 
