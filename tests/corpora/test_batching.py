@@ -20,6 +20,7 @@ from offscript.corpora import (
     WordVocabulary,
     encode_corpus,
 )
+from offscript.corpora.batching import SELECTION_BLOCK, Selection
 from offscript.errors import OffscriptError
 
 END = 1
@@ -263,3 +264,21 @@ def test_batches_outside_the_epoch_are_refused(kind: str, past: int) -> None:
     batches = KINDS[kind](numbered([2, 3]), size=1, seed=0)
     with pytest.raises(IndexError):
         batches.batch(0, past if past < 0 else len(batches))
+
+
+@given(
+    size=st.integers(1, 5 * SELECTION_BLOCK), share=st.floats(0, 1), seed=st.integers(0, 2**32), piece=st.integers(1, 4)
+)
+def test_ranks_find_what_flatnonzero_finds(size: int, share: float, seed: int, piece: int) -> None:
+    truths = np.random.default_rng(seed).random(size) < share
+    selection = Selection(
+        truths[start : start + piece * SELECTION_BLOCK] for start in range(0, size, piece * SELECTION_BLOCK)
+    )
+    expected = np.flatnonzero(truths)
+    assert len(selection) == len(expected)
+    assert selection(np.arange(len(expected))).tolist() == expected.tolist()
+
+
+def test_ranks_may_come_in_any_order() -> None:
+    selection = Selection([np.array([False, True, True, False, True])])
+    assert selection(np.array([2, 0, 1, 2])).tolist() == [4, 1, 2, 4]

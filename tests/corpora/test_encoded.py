@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from offscript.corpora import CharacterVocabulary, EncodedCorpus, WordVocabulary, encode_corpus, read_sentences
-from offscript.corpora._arrays import BLOCK
+from offscript.corpora.encoded import BLOCK
 from offscript.errors import OffscriptError
 
 WORDS = WordVocabulary(["<unk>", "<eos>", "a", "b", "c"])

@@ -24,7 +24,7 @@ VOCABULARY = WordVocabulary(["<unk>", "<eos>", *(f"w{index}" for index in range(
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Buffers that even the smaller corpus fills."""
-    monkeypatch.setattr("offscript.corpora._arrays.BLOCK", 1024)
+    monkeypatch.setattr("offscript.corpora.encoded.BLOCK", 1024)
     monkeypatch.setattr("offscript.corpora.batching.SCAN", 1024)
     monkeypatch.setattr("offscript.corpora.batching.WINDOW_BATCHES", 8)
 

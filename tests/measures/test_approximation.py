@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from offscript.corpora import CharacterVocabulary, cut_into_pieces, read_corpus
-from offscript.corpora.splits import HALVES
+from offscript.corpora.filters import HALVES
 from offscript.errors import OffscriptError
 from offscript.measures.approximation import errors_by_draws, measure_approximation
 from offscript.measures.likelihood import Texts, encode_texts, measure_likelihood

@@ -7,9 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from offscript.corpora.filters import cut_into_pieces
+from offscript.corpora.filters import HALVES, cut_into_pieces
 from offscript.corpora.readers import read_corpus
-from offscript.corpora.splits import HALVES
 from offscript.errors import OffscriptError
 from offscript.measures.approximation import measure_approximation
 from offscript.measures.diversity import measure_diversity

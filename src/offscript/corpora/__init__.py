@@ -6,6 +6,7 @@ What may not enter: models, tensors, and anything that draws from global randomn
 from offscript.corpora.batching import Batch, Batches, BucketedBatches, FixedBatches, PackedBatches
 from offscript.corpora.encoded import EncodedCorpus, encode_corpus
 from offscript.corpora.filters import (
+    Split,
     cut_into_pieces,
     cut_to_length,
     drop_rare_words,
@@ -15,7 +16,6 @@ from offscript.corpora.filters import (
 )
 from offscript.corpora.prose import separate_punctuation, split_sentences
 from offscript.corpora.readers import read_corpus, read_sentences
-from offscript.corpora.splits import Split
 from offscript.corpora.vocabularies import (
     CharacterVocabulary,
     HubVocabulary,

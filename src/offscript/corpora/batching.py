@@ -5,21 +5,20 @@ import itertools
 from abc import ABC, abstractmethod
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from offscript.corpora._arrays import Integers
-from offscript.corpora._selection import Selection
-from offscript.corpora.encoded import EncodedCorpus
+from offscript.corpora.encoded import EncodedCorpus, Integers
 from offscript.corpora.permutation import Permutation, derived_seed
 from offscript.errors import OffscriptError
 
 PAD = 0
 SCAN = 1 << 13
 WINDOW_BATCHES = 64
+SELECTION_BLOCK = 512
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +61,33 @@ class Batches(ABC):
     def _order(self, count: int, epoch: int, positions: NDArray[np.int64]) -> NDArray[np.int64]:
         """Which of `count` things stand at these positions of the epoch's order."""
         return Permutation(count, derived_seed(self.seed, epoch))(positions) if self.shuffle else positions
+
+
+class Selection:
+    """The indices at which a stream of truth values is true, found by their rank.
+
+    The stream comes in pieces; every piece but the last is a multiple of `SELECTION_BLOCK` long.
+    """
+
+    def __init__(self, pieces: Iterable[NDArray[np.bool_]]) -> None:
+        bits, counts = [], [np.zeros(1, np.int64)]
+        for piece in pieces:
+            blocks = np.pad(piece, (0, -len(piece) % SELECTION_BLOCK)).reshape(-1, SELECTION_BLOCK)
+            bits.append(np.packbits(blocks, axis=1))
+            counts.append(np.count_nonzero(blocks, axis=1))
+        self._bits = np.concatenate(bits)  # [blocks, SELECTION_BLOCK / 8]
+        self._before = np.cumsum(np.concatenate(counts))  # [blocks + 1]
+
+    def __len__(self) -> int:
+        return int(self._before[-1])
+
+    def __call__(self, ranks: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The index of the first chosen, of the second, …, for ranks 0, 1, …"""
+        block = np.searchsorted(self._before, ranks, side="right") - 1
+        chosen_so_far = np.cumsum(np.unpackbits(self._bits[block], axis=1), axis=1)  # [ranks, SELECTION_BLOCK]
+        inside = np.argmax(chosen_so_far > (ranks - self._before[block])[:, None], axis=1)
+        indices: NDArray[np.int64] = block * SELECTION_BLOCK + inside
+        return indices
 
 
 class FixedBatches(Batches):

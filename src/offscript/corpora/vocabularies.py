@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from offscript._remote_code import refuse_remote_code
+from offscript.corpora.prose import separate_punctuation
 from offscript.errors import OffscriptError, missing_package
 
 UNKNOWN = "<unk>"
@@ -230,3 +231,8 @@ def vocabulary_from(described: dict[str, Any]) -> Vocabulary:
 def _hub_vocabulary(name: str, size: int, revision: str | None = None) -> HubVocabulary:
     loaded = HubVocabulary.load(name, revision=revision)
     return HubVocabulary(loaded.tokenizer, size=size, name=name, revision=revision)
+
+
+def encode_prose(vocabulary: Vocabulary, text: str) -> list[int]:
+    """Ids of text as people write it. Punctuation is set apart first for a vocabulary of words, which knows it so."""
+    return vocabulary.encode(separate_punctuation(text) if isinstance(vocabulary, WordVocabulary) else text)

@@ -10,7 +10,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from offscript._files import replacing, sha256_of, write_json
-from offscript.corpora.running_text import encode_prose
+from offscript.corpora.vocabularies import encode_prose
 from offscript.errors import OffscriptError
 from offscript.models.hub import HubLanguageModel
 from offscript.models.language_model import LanguageModel

@@ -13,11 +13,18 @@ from torch import Tensor
 
 from offscript.corpora.batching import Batch, Batches, BucketedBatches, FixedBatches, PackedBatches
 from offscript.corpora.encoded import EncodedCorpus, encode_corpus
-from offscript.corpora.filters import cut_into_pieces, drop_rare_words, drop_repeats, exclude, keep_lengths
+from offscript.corpora.filters import (
+    HALVES,
+    Split,
+    cut_into_pieces,
+    drop_rare_words,
+    drop_repeats,
+    exclude,
+    keep_lengths,
+)
 from offscript.corpora.permutation import Permutation, derived_seed
 from offscript.corpora.prose import separate_punctuation, split_sentences
 from offscript.corpora.readers import read_sentences
-from offscript.corpora.splits import HALVES, Split
 from offscript.corpora.vocabularies import CharacterVocabulary, HubVocabulary, Vocabulary, WordVocabulary
 from offscript.errors import OffscriptError
 from offscript.models.registry import load_model

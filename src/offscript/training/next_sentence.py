@@ -23,10 +23,10 @@ from torch.nn import functional
 from offscript import __version__
 from offscript._files import write_json
 from offscript._validation import first_fault
+from offscript.corpora.filters import Split
 from offscript.corpora.permutation import Permutation, derived_seed
 from offscript.corpora.prose import split_sentences
 from offscript.corpora.readers import read_sentences
-from offscript.corpora.splits import Split
 from offscript.errors import OffscriptError
 from offscript.models.next_sentence import NextSentenceHead, encoder_of, save_head
 from offscript.training.algorithm import AlgorithmSettings

@@ -8,8 +8,7 @@ import torch
 from torch import Tensor
 
 from offscript.corpora.associations import AssociationTest
-from offscript.corpora.running_text import encode_prose
-from offscript.corpora.vocabularies import Vocabulary
+from offscript.corpora.vocabularies import Vocabulary, encode_prose
 from offscript.errors import OffscriptError
 from offscript.models.language_model import LanguageModel
 from offscript.sampling.randomness import Draws, RowDraws
