@@ -17,14 +17,12 @@ import torch
 from torch import Tensor
 
 from offscript.corpora import WordVocabulary
+from offscript.learning import Fleet, OptimiserSettings, build_optimiser
 from offscript.models import LSTMLanguageModel, LSTMSettings, TransformerLanguageModel, TransformerSettings, save
 from offscript.models.neural import NeuralLanguageModel
 from offscript.sampling import Draws, generate
 from offscript.training import ALGORITHMS
 from offscript.training.algorithm import Step, TokenBatch
-from offscript.training.fleet import Fleet
-from offscript.training.optimisation import build_optimiser
-from offscript.training.recipe import OptimiserSettings
 from offscript.training.rollouts import Branches, branch_log_likelihoods, roll_out
 
 SIZE, LENGTH, TRIED = 5000, 20, 25

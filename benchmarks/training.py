@@ -118,7 +118,7 @@ def main() -> None:
         recipe = recipe_for(folder, WARM_UP + asked.steps)
         data = open_data(recipe.data, recipe.seed, device="cpu", folder=folder / "encoded")
         turns = TakingTurns(plain_loop(data.vocabulary.size), lambda step: torch.from_numpy(data.batch(step).tokens))
-        train(recipe, folder / "run", watcher=turns, checkpoint_seconds=1e9)
+        train(recipe, folder / "run", observer=turns, checkpoint_seconds=1e9)
     for label, choose in (("fastest step", min), ("median step", median)):
         theirs, ours = summary(choose, turns.theirs), summary(choose, turns.ours)
         print_times({f"{label}: plain loop": theirs, f"{label}: offscript": ours})

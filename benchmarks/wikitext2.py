@@ -10,10 +10,10 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from offscript._config import find_recipe
 from offscript.models.storage import build, load, save
-from offscript.training import read_recipe, train
+from offscript.training import Recipe, read_recipe, train
 from offscript.training.data import TrainingData, open_data
-from offscript.training.recipe import Recipe, find_recipe
 
 
 class PlainLanguageModel(nn.Module):

@@ -28,6 +28,10 @@ PUBLIC = {
         exclude keep_lengths read_corpus read_sentences separate_punctuation split_sentences vocabulary_from
     """,
     "offscript.factcheck": "",
+    "offscript.learning": """
+        BEST Course Fleet Loss Observer OptimiserSettings Standing StopSettings TRAINERS Trained Trainer build_optimiser
+        course_of find_trainer learn learning_rate read_weights seeded update
+    """,
     "offscript.measures": "",
     "offscript.models": """
         Approximated Generator HubLanguageModel LSTMLanguageModel LSTMSettings LanguageModel Scored State Tabular

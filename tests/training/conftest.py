@@ -12,11 +12,11 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from offscript.corpora.vocabularies import WordVocabulary
+from offscript.learning import loop
 from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
 from offscript.models.neural import NeuralLanguageModel
 from offscript.models.transformer import TransformerLanguageModel, TransformerSettings
-from offscript.training import logs, recipe_from, train
-from offscript.training import loop as training_loop
+from offscript.training import recipe_from, train
 
 SYMBOLS = ["a", "b", "c"]
 LENGTH = 4
@@ -109,7 +109,7 @@ def oracle_file(tmp_path: Path) -> Path:
 @pytest.fixture
 def resumes_exactly(oracle_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., bool]:
     """Whether a run that dies after its third step and is started again ends where an undisturbed one ends."""
-    monkeypatch.setattr(logs, "_event_writer", lambda folder, resumed_at: None)
+    monkeypatch.setattr(loop, "_event_writer", lambda folder, resumed_at: None)
 
     def check(algorithm: str, kind: str, **settings: Any) -> bool:
         recipe = recipe_from(
@@ -123,7 +123,7 @@ def resumes_exactly(oracle_file: Path, tmp_path: Path, monkeypatch: pytest.Monke
         )
         whole, broken = tmp_path / f"{algorithm}-{kind}-whole", tmp_path / f"{algorithm}-{kind}-broken"
         train(recipe, whole, log_every=1)
-        take, taken = training_loop._take_step, []
+        take, taken = loop._take_step, []
 
         def dying(run: Any) -> Any:
             if len(taken) == 3:
@@ -132,7 +132,7 @@ def resumes_exactly(oracle_file: Path, tmp_path: Path, monkeypatch: pytest.Monke
             return take(run)
 
         with monkeypatch.context() as patch:
-            patch.setattr(training_loop, "_take_step", dying)
+            patch.setattr(loop, "_take_step", dying)
             with pytest.raises(Killed):
                 train(recipe, broken, checkpoint_seconds=0.0, log_every=1)
         train(recipe, broken, log_every=1)

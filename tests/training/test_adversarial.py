@@ -15,6 +15,7 @@ from torch import Tensor
 
 from offscript.corpora.vocabularies import WordVocabulary
 from offscript.errors import OffscriptError
+from offscript.learning import Fleet, OptimiserSettings
 from offscript.measures.bleu import leave_one_out_bleu
 from offscript.models import approximate, load_model
 from offscript.models.language_model import LanguageModel, Scored, State, scored_step_by_step
@@ -24,8 +25,6 @@ from offscript.training import recipe_from, train
 from offscript.training.adversarial import AdversarialSettings, padded_with_end, rewards_by_position
 from offscript.training.algorithm import Step, TokenBatch
 from offscript.training.diversity import alikeness
-from offscript.training.fleet import Fleet
-from offscript.training.recipe import OptimiserSettings
 from offscript.training.seqgan import SeqGAN
 
 Network = Callable[..., NeuralLanguageModel]

@@ -30,7 +30,7 @@ class Telling:
     def end(self): pass
 
 recipe = recipe_from(json.loads(Path(sys.argv[1]).read_text()))
-train(recipe, Path(sys.argv[2]), watcher=Telling(), checkpoint_seconds=float(sys.argv[3]), log_every=1)
+train(recipe, Path(sys.argv[2]), observer=Telling(), checkpoint_seconds=float(sys.argv[3]), log_every=1)
 """
 
 

@@ -95,7 +95,7 @@ def test_a_run_ends_and_validates_where_the_recipe_says(
     recipe: Callable[..., Recipe], tmp_path: Path, stop: dict[str, int], steps: int, validated: list[int]
 ) -> None:
     watching = Watching()
-    trained = train(recipe(stop=stop), tmp_path / "run", watcher=watching)
+    trained = train(recipe(stop=stop), tmp_path / "run", observer=watching)
     assert trained.steps == steps
     assert watching.told[0] == ("begin", 0, steps)
     assert watching.told[-1] == ("end",)
@@ -108,7 +108,9 @@ def test_patience_ends_a_run_and_the_best_model_stays(
 ) -> None:
     scripted(3.0, 2.0, 2.5, 2.0)
     watching = Watching()
-    trained = train(recipe(stop={"epochs": 50, "patience": 2, "validate_every": 3}), tmp_path / "run", watcher=watching)
+    trained = train(
+        recipe(stop={"epochs": 50, "patience": 2, "validate_every": 3}), tmp_path / "run", observer=watching
+    )
     assert (trained.steps, trained.validation_nll) == (12, 2.0)
     found = [told[1:] for told in watching.told if told[0] == "validated"]
     assert found == [(3, 3.0, 3.0), (6, 2.0, 2.0), (9, 2.5, 2.0), (12, 2.0, 2.0)]
@@ -203,7 +205,7 @@ def test_a_finished_run_is_not_run_again(recipe: Callable[..., Recipe], tmp_path
     first = train(recipe(), tmp_path / "run")
     before = (first.folder / "weights.safetensors").read_bytes()
     watching = Watching()
-    again = train(recipe(), tmp_path / "run", watcher=watching)
+    again = train(recipe(), tmp_path / "run", observer=watching)
     assert watching.told == [("begin", 20, 20), ("end",)]
     assert (again.steps, again.validation_nll) == (first.steps, first.validation_nll)
     assert (again.folder / "weights.safetensors").read_bytes() == before
@@ -253,7 +255,7 @@ def test_a_warm_start_of_another_shape_is_refused(
 def test_a_run_that_diverges_is_ended(recipe: Callable[..., Recipe], tmp_path: Path, clip: float | None) -> None:
     watching = Watching()
     with pytest.raises(OffscriptError, match=r"loss is \S+ at step \d+; lower the learning rate"):
-        train(recipe(optimiser={"learning_rate": 1e30, "clip": clip}), tmp_path / "run", watcher=watching)
+        train(recipe(optimiser={"learning_rate": 1e30, "clip": clip}), tmp_path / "run", observer=watching)
     assert watching.told[-1] == ("end",)
 
 

@@ -10,14 +10,13 @@ import torch
 from torch import Tensor
 
 from offscript.errors import OffscriptError
+from offscript.learning import Fleet, OptimiserSettings
 from offscript.models.language_model import LanguageModel, State
 from offscript.models.neural import NeuralLanguageModel
 from offscript.models.registry import load_model
 from offscript.sampling.randomness import Draws
 from offscript.training.algorithm import Step, TokenBatch
-from offscript.training.fleet import Fleet
 from offscript.training.minimum_risk import MinimumRisk, MinimumRiskSettings, candidates_of, risk
-from offscript.training.recipe import OptimiserSettings
 from offscript.training.reinforce import Reinforce, ReinforceSettings
 from offscript.training.rewards import (
     RewardSettings,

@@ -94,7 +94,7 @@ def test_a_run_that_was_stopped_ends_as_if_it_had_not_been(folder: Path, tmp_pat
 
     with pytest.raises(KeyboardInterrupt):
         train_next_sentence(
-            recipe(folder, stop={"epochs": 2}), tmp_path / "cut", watcher=Interrupting(), checkpoint_seconds=0
+            recipe(folder, stop={"epochs": 2}), tmp_path / "cut", observer=Interrupting(), checkpoint_seconds=0
         )
     resumed = train_next_sentence(recipe(folder, stop={"epochs": 2}), tmp_path / "cut")
     first, second = (load_file(run.folder / "weights.safetensors") for run in (whole, resumed))

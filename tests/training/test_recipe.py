@@ -10,18 +10,16 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from offscript._config import find_recipe, shipped_recipes
 from offscript.errors import OffscriptError
+from offscript.learning import OptimiserSettings, StopSettings
 from offscript.training import ALGORITHMS, Recipe, read_recipe, recipe_from
 from offscript.training.recipe import (
     BatchSettings,
     CorpusData,
-    OptimiserSettings,
     SampledData,
     Source,
-    StopSettings,
-    find_recipe,
     kind_and_settings,
-    shipped_recipes,
 )
 
 PLAIN: dict[str, Any] = {"data": {"train": "train.txt"}}

@@ -7,10 +7,9 @@ import torch
 from torch import Tensor, nn
 
 from offscript.corpora.vocabularies import WordVocabulary
+from offscript.learning import Fleet, OptimiserSettings
 from offscript.models.noise_lstm import NoiseLSTM, NoiseLSTMSettings
 from offscript.training.algorithm import Step, TokenBatch
-from offscript.training.fleet import Fleet
-from offscript.training.recipe import OptimiserSettings
 from offscript.training.recurrent_gan import RecurrentGAN, RecurrentGANSettings, curriculum_length, gradient_penalty
 
 

@@ -11,12 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from offscript.learning import Fleet, OptimiserSettings
 from offscript.models.neural import NeuralLanguageModel
 from offscript.models.registry import load_model
 from offscript.sampling.randomness import Draws
 from offscript.training.algorithm import Step, TokenBatch
-from offscript.training.fleet import Fleet
-from offscript.training.recipe import OptimiserSettings
 from offscript.training.rewards import summed_log_likelihoods
 from offscript.training.searnn import Searnn, SearnnSettings, choose_contexts, choose_tokens
 

@@ -11,17 +11,17 @@ from typing import Any, Protocol
 from filelock import FileLock
 from pydantic import BaseModel, ConfigDict, Field
 
+from offscript._config import expanded
 from offscript._specification import nearest
 from offscript.audits.measures import MEASURES
 from offscript.audits.store import Store
 from offscript.audits.systems import SYSTEMS
 from offscript.errors import OffscriptError
+from offscript.learning import Observer
 from offscript.measures.measurement import Measurement, environment
 from offscript.models.language_model import LanguageModel
 from offscript.models.registry import load_model
-from offscript.training.loop import Watcher as TrainingWatcher
-from offscript.training.loop import train
-from offscript.training.recipe import Recipe, expanded, recipe_from
+from offscript.training import Recipe, recipe_from, train
 
 CELLS, MODELS = "cells", "models"
 
@@ -60,7 +60,7 @@ class Cell(BaseModel):
 class Watcher(Protocol):
     """Who follows cells."""
 
-    def training(self, name: str) -> TrainingWatcher | None:
+    def training(self, name: str) -> Observer | None:
         """The training behind a cell begins."""
 
     def measuring(self, name: str, question: str, *, stored: bool) -> None:
@@ -109,11 +109,11 @@ def _model_of(cell: Cell, out: Path, device: str, watcher: Watcher | None) -> La
     return model
 
 
-def _trained(recipe: Recipe, folder: Path, device: str, watcher: TrainingWatcher | None) -> Path:
+def _trained(recipe: Recipe, folder: Path, device: str, observer: Observer | None) -> Path:
     """Train where nobody else does at the moment; who waited finds a finished run."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(folder.with_suffix(".lock")):
-        return train(recipe, folder, device=device, watcher=watcher).folder
+        return train(recipe, folder, device=device, observer=observer).folder
 
 
 def _asked(cell: Cell, model: LanguageModel | None, device: str) -> list[Measurement]:

@@ -10,11 +10,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from offscript._config import change, first_fault, read_mapping
 from offscript._specification import nearest
-from offscript._validation import first_fault
 from offscript.audits.cells import Cell, MeasureCall
 from offscript.audits.runs import difference
 from offscript.errors import OffscriptError
@@ -217,21 +216,9 @@ def read_experiment(name: str, scale: str) -> Experiment:
 
 def _content(path: Path) -> dict[str, Any]:
     """A file's keys; those it leaves out are of the experiment that it `extends`."""
-    content: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    content = read_mapping(path, "experiment")
     extended = content.pop("extends", None)
     return content if extended is None else {**_content(experiments()[extended]), **content}
-
-
-def change(content: dict[str, Any], key: str, value: Any) -> None:
-    """Set a dotted key; a number in it is a place in a list, `*` every place."""
-    place, _, rest = key.partition(".")
-    if isinstance(content, list):
-        for index in range(len(content)) if place == "*" else [int(place)]:
-            change(content[index], rest, value)
-    elif rest:
-        change(content.setdefault(place, {}), rest, value)
-    else:
-        content[place] = value
 
 
 def _told(entry: Measurement) -> str:

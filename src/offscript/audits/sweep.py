@@ -7,17 +7,15 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from offscript._validation import first_fault
+from offscript._config import change, expanded, first_fault, read_mapping
 from offscript.audits.cells import Cell, MeasureCall, require_known
-from offscript.audits.experiment import change
 from offscript.audits.store import write_results
 from offscript.audits.workers import Place, Resources, run_groups
 from offscript.errors import OffscriptError
 from offscript.measures.measurement import Measurement
-from offscript.training.recipe import expanded, recipe_from
+from offscript.training import recipe_from
 
 Changes = dict[str, Any]
 """Dotted keys of a grid file, and what stands there at one point."""
@@ -69,7 +67,7 @@ def read_sweep(path: Path) -> Sweep:
     An axis is a dotted key with the values it takes (`training.model.hidden: [32, 64]`), or a name with labelled
     changes (`algorithm: {SS: {training.algorithm: scheduled-sampling}, …}`).
     """
-    content = _read(path)
+    content = read_mapping(path, "grid")
     axes = content.pop("grid", {})
     if not isinstance(axes, dict) or not all(isinstance(axis, list | dict) and axis for axis in axes.values()):
         raise OffscriptError(f"{path}: grid", next="write axes, each with a list of values or labelled changes")
@@ -97,18 +95,6 @@ def run_sweep(
 def store_sweep(points: list[Swept], out: Path) -> list[Path]:
     """Results files, one a point."""
     return [write_results(out, point.name or "sweep", point.measurements, config=point.labels) for point in points]
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as fault:
-        raise OffscriptError(f"no grid at {path}", why=fault.strerror or "", next="name a YAML file") from fault
-    except (yaml.YAMLError, UnicodeDecodeError) as fault:
-        raise OffscriptError(f"{path} is not YAML", why=" ".join(str(fault).split())) from fault
-    if not isinstance(content, dict):
-        raise OffscriptError(f"{path} is not a grid", why="it is not a mapping of keys to values")
-    return content
 
 
 def _steps(key: str, axis: list[Any] | dict[str, Changes]) -> list[tuple[str, Changes]]:

@@ -86,7 +86,7 @@ def _algorithms() -> list[dict[str, Any]]:
 
 
 def _recipes() -> list[dict[str, Any]]:
-    from offscript.training.recipe import shipped_recipes
+    from offscript._config import shipped_recipes
 
     return [{"recipe": name, "about": _first_comment(path)} for name, path in shipped_recipes().items()]
 

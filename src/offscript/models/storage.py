@@ -9,9 +9,9 @@ from pydantic import BaseModel, ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
+from offscript._config import first_fault
 from offscript._files import replacing, sha256_of, write_json
 from offscript._specification import nearest
-from offscript._validation import first_fault
 from offscript.corpora.vocabularies import HubVocabulary, vocabulary_from
 from offscript.errors import OffscriptError
 from offscript.models.lstm import LSTMLanguageModel, LSTMSettings

@@ -1,4 +1,4 @@
-"""How a model is taught: one module an algorithm, one shared loop. Nothing here measures more than validation."""
+"""How a language model is taught: one module per algorithm, all in the step loop of `learning/`."""
 
 from offscript.training.loop import ALGORITHMS, Trained, train
 from offscript.training.recipe import Recipe, read_recipe, recipe_from

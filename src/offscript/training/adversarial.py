@@ -9,15 +9,13 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from offscript.errors import OffscriptError
+from offscript.learning import Fleet, Loss, OptimiserSettings, build_optimiser, update
 from offscript.models.convolutional import ConvolutionalJudge, ConvolutionSettings
 from offscript.models.neural import NeuralLanguageModel
 from offscript.sampling.generation import generate, lengths_until
 from offscript.sampling.randomness import Draws
-from offscript.training.algorithm import Algorithm, AlgorithmSettings, Loss, Step, TokenBatch
+from offscript.training.algorithm import Algorithm, AlgorithmSettings, Step, TokenBatch
 from offscript.training.diversity import alikeness
-from offscript.training.fleet import Fleet
-from offscript.training.optimisation import build_optimiser
-from offscript.training.recipe import OptimiserSettings
 from offscript.training.rewards import real_until
 from offscript.training.rollouts import Branches, roll_out
 
@@ -91,14 +89,14 @@ class Adversarial(Algorithm):
     def loss(self, model: NeuralLanguageModel, batch: TokenBatch, step: Step) -> Loss:
         logged = self._teach_judge(model, batch, step)
         if step.number < self.settings.judge_first:
-            return Loss(_nothing(model), logged)
+            return Loss(_nothing(model), logged=logged)
         end = model.vocabulary.end if self.settings.stop_at_end else None
         drawn = self._drawn(model, batch, (*step.seed, 0))
         judgement, draws = self.judgement(padded_with_end(batch, model)), Draws((*step.seed, _ROLLING))
         with torch.no_grad():
             raw = rewards_by_position(model, drawn.tokens, judgement, self.settings.roll_outs, draws, end=end)
         rewards = self._against_baseline(self._controlled(raw, draws))
-        return Loss(self.generator_loss(model, drawn, rewards), {**logged, "reward": float(raw.mean())})
+        return Loss(self.generator_loss(model, drawn, rewards), logged={**logged, "reward": float(raw.mean())})
 
     def _teach_judge(self, model: NeuralLanguageModel, batch: TokenBatch, step: Step) -> dict[str, float]:
         """So many updates, each on the batch and as many fresh draws, which show whether the model collapses."""
@@ -107,12 +105,7 @@ class Adversarial(Algorithm):
             drawn = self._drawn(model, batch, (*step.seed, 1 + number))
             self.judge.train()
             loss = self.judge_loss(real, drawn.tokens)
-            self._optimiser.zero_grad(set_to_none=True)
-            (loss / self._fleet.processes).backward()
-            self._fleet.add_up_gradients(self.judge)
-            if self._clip is not None:
-                nn.utils.clip_grad_norm_(self.judge.parameters(), self._clip)
-            self._optimiser.step()
+            update(self._optimiser, loss / self._fleet.processes, clip=self._clip, fleet=self._fleet)
         self.judge.eval()
         return {"judge_loss": float(loss.detach()), **alikeness(drawn.tokens)}
 

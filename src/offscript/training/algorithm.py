@@ -1,24 +1,27 @@
-"""What an algorithm of training is to the shared loop: a loss, and whatever networks of its own it needs."""
+"""What an algorithm of training is to the step loop: a loss, and whatever networks of its own it needs."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import torch
-from pydantic import BaseModel, ConfigDict
+from pydantic import ValidationError
 from torch import Tensor, nn
 
+from offscript._config import Section, first_fault
+from offscript.errors import OffscriptError
+from offscript.learning import Fleet, Loss, OptimiserSettings
 from offscript.models.language_model import LanguageModel, require_same_vocabulary
 from offscript.models.neural import NeuralLanguageModel
 from offscript.models.registry import load_model
-from offscript.training.fleet import Fleet
-from offscript.training.recipe import OptimiserSettings
+from offscript.training.recipe import Recipe
 
 
-class AlgorithmSettings(BaseModel):
+class AlgorithmSettings(Section):
     """Settings of an algorithm; most have none beyond the recipe's."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+
+Settings = TypeVar("Settings", bound=AlgorithmSettings)
 
 
 @dataclass(frozen=True)
@@ -36,14 +39,6 @@ class Step:
     number: int
     total: int
     seed: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Loss:
-    """The loss summed over tokens, and what else to log (means); the loop divides by the tokens of the batch."""
-
-    total: Tensor
-    logged: dict[str, float]
 
 
 class Algorithm(ABC):
@@ -70,7 +65,15 @@ class Algorithm(ABC):
 
     @abstractmethod
     def loss(self, model: NeuralLanguageModel, batch: TokenBatch, step: Step) -> Loss:
-        """The loss of one batch."""
+        """The loss of one batch summed over its tokens, and means to log; the caller divides by the tokens."""
+
+
+def settings_of(schema: type[Settings], name: str, recipe: Recipe) -> Settings:
+    """A recipe's `algorithm_settings`, checked."""
+    try:
+        return schema(**recipe.algorithm_settings)
+    except ValidationError as fault:
+        raise OffscriptError(f"the settings of {name} do not fit", why=first_fault(fault, schema)) from fault
 
 
 def load_oracle(text: str, model: NeuralLanguageModel) -> LanguageModel:

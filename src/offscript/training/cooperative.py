@@ -10,14 +10,12 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
+from offscript.learning import Fleet, Loss, OptimiserSettings, build_optimiser, update
 from offscript.models.language_model import LanguageModel
 from offscript.models.neural import NeuralLanguageModel
 from offscript.models.storage import build
 from offscript.sampling.generation import generate
-from offscript.training.algorithm import Algorithm, AlgorithmSettings, Loss, Step, TokenBatch, load_oracle
-from offscript.training.fleet import Fleet
-from offscript.training.optimisation import build_optimiser
-from offscript.training.recipe import OptimiserSettings
+from offscript.training.algorithm import Algorithm, AlgorithmSettings, Step, TokenBatch, load_oracle
 from offscript.training.rewards import real_until, summed_log_likelihoods
 from offscript.training.teacher_forcing import negative_log_likelihood
 
@@ -71,7 +69,7 @@ class Cooperative(Algorithm):
         with self.mediator.inference():
             guide = self.mediator.logits(drawn.tokens).float().log_softmax(dim=-1)
         divergences = next_token_divergences(own, guide.clone())  # what inference made cannot be differentiated by
-        return Loss(divergences[drawn.real].sum(), self._estimate(model, batch, drawn))
+        return Loss(divergences[drawn.real].sum(), logged=self._estimate(model, batch, drawn))
 
     def _teach_mediator(self, model: NeuralLanguageModel, batch: TokenBatch, step: Step) -> None:
         """One update for each part of the batch, on as many samples of the generator as there are sequences in it."""
@@ -82,12 +80,7 @@ class Cooperative(Algorithm):
             drawn = self._drawn(model, len(rows), batch.tokens.shape[1], (*step.seed, number))
             losses = [negative_log_likelihood(self.mediator.logits(part.tokens), part) for part in (data, drawn)]
             tokens = self._fleet.total(float(data.real.sum() + drawn.real.sum()))
-            self._optimiser.zero_grad(set_to_none=True)
-            (torch.stack(losses).sum() / tokens).backward()
-            self._fleet.add_up_gradients(self.mediator)
-            if self._clip is not None:
-                nn.utils.clip_grad_norm_(self.mediator.parameters(), self._clip)
-            self._optimiser.step()
+            update(self._optimiser, torch.stack(losses).sum() / tokens, clip=self._clip, fleet=self._fleet)
 
     def _drawn(self, model: NeuralLanguageModel, rows: int, time: int, seed: tuple[int, ...]) -> TokenBatch:
         drawn = generate(model, rows, time, seed=seed, stop_at_end=self.settings.stop_at_end)

@@ -8,12 +8,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from offscript.errors import OffscriptError
+from offscript.learning import Loss
 from offscript.models.convolutional import ConvolutionalJudge
 from offscript.models.language_model import preceded_by_start
 from offscript.models.manager_worker import ManagerWorker
 from offscript.models.neural import NeuralLanguageModel
 from offscript.training.adversarial import AdversarialSettings
-from offscript.training.algorithm import AlgorithmSettings, Loss, Step, TokenBatch
+from offscript.training.algorithm import AlgorithmSettings, Step, TokenBatch
 from offscript.training.seqgan import SeqGAN
 from offscript.training.teacher_forcing import negative_log_likelihood
 
@@ -72,7 +73,7 @@ class LeakGAN(SeqGAN):
         leaked, goals = model.planned(inputs)
         likelihood = negative_log_likelihood(model.unnormalised(model.worked(inputs, goals.detach())), batch)
         ones = torch.ones(batch.tokens.shape, device=model.device)
-        return Loss(likelihood + self._manager_loss(leaked, goals, model.settings.horizon, ones), logged)
+        return Loss(likelihood + self._manager_loss(leaked, goals, model.settings.horizon, ones), logged=logged)
 
     def _worker_rewards(self, intrinsic: Tensor) -> Tensor:
         """A constant control rewards the worker alike; a random one is the manager's affair."""

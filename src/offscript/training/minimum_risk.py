@@ -9,13 +9,12 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
+from offscript.learning import Fleet, Loss, OptimiserSettings
 from offscript.models.language_model import LanguageModel
 from offscript.models.neural import NeuralLanguageModel
 from offscript.sampling.generation import lengths_until
 from offscript.sampling.randomness import Draws
-from offscript.training.algorithm import Algorithm, AlgorithmSettings, Loss, Step, TokenBatch, load_oracle
-from offscript.training.fleet import Fleet
-from offscript.training.recipe import OptimiserSettings
+from offscript.training.algorithm import Algorithm, AlgorithmSettings, Step, TokenBatch, load_oracle
 from offscript.training.rewards import (
     RewardSettings,
     differentiable_log_likelihoods,
@@ -65,7 +64,7 @@ class MinimumRisk(Algorithm):
         shown = float(reward[valid].mean())
         if self.settings.normalise:
             reward = normalised(reward, valid)
-        return Loss(risk(ours, reward, valid), {"reward": shown})
+        return Loss(risk(ours, reward, valid), logged={"reward": shown})
 
 
 def risk(log_likelihoods: Tensor, reward: Tensor, valid: Tensor) -> Tensor:

@@ -12,17 +12,15 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from offscript.errors import OffscriptError
+from offscript.learning import Fleet, Loss, OptimiserSettings, build_optimiser, update
 from offscript.models.convolutional import ConvolutionalJudge, ConvolutionSettings
 from offscript.models.neural import NeuralLanguageModel
 from offscript.models.noise_lstm import NoiseLSTM
 from offscript.sampling.generation import generate
 from offscript.sampling.randomness import Draws, as_normal
 from offscript.training.adversarial import padded_with_end
-from offscript.training.algorithm import Algorithm, AlgorithmSettings, Loss, Step, TokenBatch
+from offscript.training.algorithm import Algorithm, AlgorithmSettings, Step, TokenBatch
 from offscript.training.diversity import alikeness
-from offscript.training.fleet import Fleet
-from offscript.training.optimisation import build_optimiser
-from offscript.training.recipe import OptimiserSettings
 
 _NOISE, _BETWEEN = 0, 1
 
@@ -74,7 +72,7 @@ class RecurrentGAN(Algorithm):
         emitted = self._emitted(model, tokens, (*step.seed, 0))
         logged |= alikeness(generate(model, len(tokens), batch.tokens.shape[1], seed=step.seed).tokens)
         by_token = batch.tokens.shape[1]  # the loop divides by tokens, the critic's mean is over sequences
-        return Loss(-self.critic(emitted).sum() * by_token, {**logged, "length": float(length)})
+        return Loss(-self.critic(emitted).sum() * by_token, logged={**logged, "length": float(length)})
 
     def _teach_critic(self, model: NoiseLSTM, tokens: Tensor, step: Step) -> dict[str, float]:
         """So many updates of E[critic(emitted)] - E[critic(real)] + λ · penalty, each with noise of its own."""
@@ -86,10 +84,7 @@ class RecurrentGAN(Algorithm):
             distance = self.critic(real).mean() - self.critic(emitted).mean()
             share = Draws(seed).uniform(0, 0, len(tokens), stream=_BETWEEN).to(real).unsqueeze(2)
             loss = self.settings.penalty * gradient_penalty(self.critic, real, emitted, share) - distance
-            self._optimiser.zero_grad(set_to_none=True)
-            (loss / self._fleet.processes).backward()
-            self._fleet.add_up_gradients(self.critic)
-            self._optimiser.step()
+            update(self._optimiser, loss / self._fleet.processes, fleet=self._fleet)
         return {"wasserstein": float(distance.detach())}
 
     def _emitted(self, model: NoiseLSTM, tokens: Tensor, seed: tuple[int, ...]) -> Tensor:

@@ -5,13 +5,12 @@ from typing import ClassVar, Literal
 from pydantic import Field
 from torch import Tensor
 
+from offscript.learning import Fleet, Loss, OptimiserSettings
 from offscript.models.language_model import LanguageModel
 from offscript.models.neural import NeuralLanguageModel
 from offscript.sampling.generation import generate
 from offscript.sampling.randomness import Draws
-from offscript.training.algorithm import Algorithm, AlgorithmSettings, Loss, Step, TokenBatch, load_oracle
-from offscript.training.fleet import Fleet
-from offscript.training.recipe import OptimiserSettings
+from offscript.training.algorithm import Algorithm, AlgorithmSettings, Step, TokenBatch, load_oracle
 from offscript.training.rewards import (
     RewardSettings,
     differentiable_log_likelihoods,
@@ -48,7 +47,7 @@ class Reinforce(Algorithm):
         ours = differentiable_log_likelihoods(model, tokens, real)
         theirs = summed_log_likelihoods(self._oracle, tokens, real).to(ours)
         reward = rewards(self.settings, theirs, ours, lengths, batch.real.sum(dim=1), Draws(step.seed))
-        return Loss(-(self._advantages(reward) * ours).sum(), {"reward": float(reward.mean())})
+        return Loss(-(self._advantages(reward) * ours).sum(), logged={"reward": float(reward.mean())})
 
     def _advantages(self, reward: Tensor) -> Tensor:
         """Rewards above the baseline; a sequence's own reward is left out of it, which keeps the gradient unbiased."""

@@ -14,11 +14,12 @@ from pydantic import Field
 from scipy.special import lambertw
 from torch import Tensor
 
+from offscript.learning import Loss
 from offscript.models.language_model import preceded_by_start
 from offscript.models.neural import NeuralLanguageModel
 from offscript.sampling.categorical import draw
 from offscript.sampling.randomness import Draws
-from offscript.training.algorithm import Algorithm, AlgorithmSettings, Loss, Step, TokenBatch
+from offscript.training.algorithm import Algorithm, AlgorithmSettings, Step, TokenBatch
 from offscript.training.teacher_forcing import negative_log_likelihood
 
 _WHERE, _WHAT = 0, 1
@@ -45,7 +46,7 @@ class ScheduledSampling(Algorithm):
         mix = mixed_in_parallel if self.settings.drawing == "parallel" else mixed_sequentially
         inputs = preceded_by_start(mix(model, batch, rate, Draws(step.seed)), model.vocabulary.start)
         total = negative_log_likelihood(model.unnormalised(model.features(inputs)), batch)
-        return Loss(total, {"mixing_rate": rate})
+        return Loss(total, logged={"mixing_rate": rate})
 
 
 def curriculum(name: str, step: Step) -> float:

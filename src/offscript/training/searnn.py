@@ -13,13 +13,12 @@ from pydantic import Field
 from torch import Tensor
 from torch.nn import functional
 
+from offscript.learning import Fleet, Loss, OptimiserSettings
 from offscript.models.language_model import LanguageModel, preceded_by_start
 from offscript.models.neural import NeuralLanguageModel
 from offscript.sampling.generation import generate, lengths_until
 from offscript.sampling.randomness import Draws
-from offscript.training.algorithm import Algorithm, AlgorithmSettings, Loss, Step, TokenBatch, load_oracle
-from offscript.training.fleet import Fleet
-from offscript.training.recipe import OptimiserSettings
+from offscript.training.algorithm import Algorithm, AlgorithmSettings, Step, TokenBatch, load_oracle
 from offscript.training.rewards import real_until
 from offscript.training.rollouts import Branches, branch_log_likelihoods, roll_out
 
@@ -76,7 +75,7 @@ class Searnn(Algorithm):
         target = (-self.settings.alpha * costs).log_softmax(dim=1)
         ours = log_probs.gather(1, tried).double().log_softmax(dim=1)
         divergences = functional.kl_div(ours, target, reduction="none", log_target=True).sum(dim=1)
-        return Loss((contexts.weights * divergences).sum(), {"contexts": float(len(tried))})
+        return Loss((contexts.weights * divergences).sum(), logged={"contexts": float(len(tried))})
 
     def _roll_in(self, model: NeuralLanguageModel, batch: TokenBatch, step: Step, draws: Draws) -> TokenBatch:
         """Sequences that set the contexts; `mixed` decides once a sequence."""

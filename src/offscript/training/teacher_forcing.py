@@ -5,8 +5,9 @@ from typing import ClassVar
 from torch import Tensor
 from torch.nn import functional
 
+from offscript.learning import Loss
 from offscript.models.neural import NeuralLanguageModel
-from offscript.training.algorithm import Algorithm, Loss, Step, TokenBatch
+from offscript.training.algorithm import Algorithm, Step, TokenBatch
 
 _IGNORED = -100
 
@@ -17,7 +18,7 @@ class TeacherForcing(Algorithm):
     name: ClassVar[str] = "teacher-forcing"
 
     def loss(self, model: NeuralLanguageModel, batch: TokenBatch, step: Step) -> Loss:
-        return Loss(negative_log_likelihood(model.logits(batch.tokens), batch), {})
+        return Loss(negative_log_likelihood(model.logits(batch.tokens), batch))
 
 
 def negative_log_likelihood(logits: Tensor, batch: TokenBatch) -> Tensor:

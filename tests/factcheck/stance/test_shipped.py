@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import offscript
+from offscript._config import expanded, find_recipe, read_mapping
 from offscript._files import sha256_of
 from offscript.errors import OffscriptError
 from offscript.factcheck.stance import storage
 from offscript.factcheck.stance.recipe import stance_recipe
 from offscript.factcheck.stance.registry import SHIPPED, stance_model
 from offscript.factcheck.stance.stance import STANCES, StanceModel
-from offscript.training.recipe import find_recipe, read_content
 
 ASSET = Path(offscript.__path__[0]) / "assets" / "stance"
 
@@ -33,7 +33,7 @@ def test_files_are_those_of_the_card_and_small() -> None:
 
 def test_the_card_has_the_shipped_recipe(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("OFFSCRIPT_DATA", str(tmp_path))
-    recipe = stance_recipe(read_content(find_recipe("stance")))
+    recipe = stance_recipe(expanded(read_mapping(find_recipe("stance"), "recipe")))
     written = {**storage.read_card(ASSET)["recipe"], "data": str(tmp_path)}
     assert recipe.model_dump() == written
 

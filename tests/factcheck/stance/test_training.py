@@ -38,6 +38,8 @@ class Killer:
         if not self.left:
             raise KilledError
 
+    def validated(self, step: int, nll: float, best: float) -> None: ...
+
     def end(self) -> None: ...
 
 
@@ -62,7 +64,7 @@ def _recipe(encoder: Path, data: Path, **changes: Any) -> StanceRecipe:
 def test_a_killed_run_goes_on_to_the_same_weights(recipe: StanceRecipe, tmp_path: Path, after: int) -> None:
     whole = train_mtranssan(recipe, tmp_path / "whole")
     with pytest.raises(KilledError):
-        train_mtranssan(recipe, tmp_path / "killed", watcher=Killer(after), checkpoint_seconds=0.0)
+        train_mtranssan(recipe, tmp_path / "killed", observer=Killer(after), checkpoint_seconds=0.0)
     resumed = train_mtranssan(recipe, tmp_path / "killed")
     expected, found = load_file(whole / "weights.safetensors"), load_file(resumed / "weights.safetensors")
     assert expected.keys() == found.keys()
@@ -115,7 +117,7 @@ def test_another_recipes_run_is_refused(
     recipe: StanceRecipe, encoder_folder: Path, small_data: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(KilledError):
-        train_mtranssan(recipe, tmp_path, watcher=Killer(2), checkpoint_seconds=0.0)
+        train_mtranssan(recipe, tmp_path, observer=Killer(2), checkpoint_seconds=0.0)
     with pytest.raises(OffscriptError, match="another recipe"):
         train_mtranssan(_recipe(encoder_folder, small_data, seed=5), tmp_path)
 

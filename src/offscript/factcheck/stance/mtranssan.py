@@ -22,9 +22,10 @@ from offscript.factcheck.stance.recipe import EncoderSettings, StanceRecipe, tra
 from offscript.factcheck.stance.relatedness import Relatedness, features_of_pairs, fit_relatedness
 from offscript.factcheck.stance.stance import STANCES
 from offscript.factcheck.stance.tasks import Example, Task, read_task
-from offscript.factcheck.stance.teaching import Stage, Watcher, teach
+from offscript.factcheck.stance.teaching import Stage, teach
 from offscript.factcheck.stance.terms import Terms
 from offscript.factcheck.stance.two_level import EVIDENCE_HEAD, STANCE, Reading, TwoLevelModel, read_text
+from offscript.learning import Observer
 
 THRESHOLD = 0.05
 INT8_ENCODER = "encoder.int8.onnx"
@@ -56,7 +57,7 @@ class TorchJudge:
 
 
 def train_mtranssan(
-    recipe: StanceRecipe, folder: Path, *, watcher: Watcher | None = None, checkpoint_seconds: float = 60.0
+    recipe: StanceRecipe, folder: Path, *, observer: Observer | None = None, checkpoint_seconds: float = 60.0
 ) -> Path:
     """Both stages, from where the folder has them; the model lands in `model/`."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -76,7 +77,7 @@ def train_mtranssan(
             stage,
             folder,
             seed=recipe.seed,
-            watcher=watcher,
+            observer=observer,
             checkpoint_seconds=checkpoint_seconds,
         )
     if recipe.fine_tuning == "heads":

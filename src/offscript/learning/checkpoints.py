@@ -1,6 +1,7 @@
 """A training run frozen between two steps, in one safetensors file: weights, Adam's moments, and where it stands."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -56,7 +57,7 @@ class Standing:
 
 
 def write_checkpoint(
-    path: Path, networks: dict[str, nn.Module], optimisers: dict[str, torch.optim.Optimizer], standing: Standing
+    path: Path, networks: Mapping[str, nn.Module], optimisers: Mapping[str, torch.optim.Optimizer], standing: Standing
 ) -> None:
     """Whole or not at all."""
     tensors: dict[str, Tensor] = {}
@@ -73,7 +74,7 @@ def write_checkpoint(
 
 
 def resume(
-    path: Path, networks: dict[str, nn.Module], optimisers: dict[str, torch.optim.Optimizer], begun: Standing
+    path: Path, networks: Mapping[str, nn.Module], optimisers: Mapping[str, torch.optim.Optimizer], begun: Standing
 ) -> Standing:
     """Go on from a checkpoint of the run that is about to begin; that of any other is refused."""
     standing = _read_standing(path)
@@ -90,7 +91,7 @@ def resume(
 
 
 def read_checkpoint(
-    path: Path, networks: dict[str, nn.Module], optimisers: dict[str, torch.optim.Optimizer]
+    path: Path, networks: Mapping[str, nn.Module], optimisers: Mapping[str, torch.optim.Optimizer]
 ) -> Standing:
     """Put the networks and optimisers back to where the file has them."""
     standing = _read_standing(path)

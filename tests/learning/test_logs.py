@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from offscript.training.logs import Log
+from offscript.learning.loop import Log
 
 
 def _lines(folder: Path) -> list[dict[str, Any]]:

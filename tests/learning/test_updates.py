@@ -1,13 +1,14 @@
-"""Learning rates by hand, and which Adam is built."""
+"""Learning rates by hand, which Adam is built, and how several processes share a batch."""
 
 import math
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from offscript.training.optimisation import build_optimiser, learning_rate
-from offscript.training.recipe import OptimiserSettings
+from offscript.corpora import Batch
+from offscript.learning import Fleet, OptimiserSettings, build_optimiser, learning_rate
 
 
 def _rates(total: int, *, reductions: int = 0, **settings: object) -> list[float]:
@@ -43,3 +44,31 @@ def test_adam_is_fused_and_decays_apart(decay: float, kind: type) -> None:
     [group] = optimiser.param_groups
     assert type(optimiser) is kind
     assert (group["lr"], group["weight_decay"], group["fused"]) == (0.5, decay, True)
+
+
+def _fleet(rank: int, processes: int) -> Fleet:
+    fleet = Fleet("cpu")
+    fleet.rank, fleet.processes = rank, processes
+    return fleet
+
+
+@pytest.mark.parametrize("processes", [1, 2, 3, 7])
+def test_shares_make_up_the_batch(processes: int) -> None:
+    batch = Batch(np.arange(10).reshape(5, 2), np.array([1, 2, 1, 2, 1]))
+    shares = [_fleet(rank, processes).share(batch) for rank in range(processes)]
+    rows = [tuple(row) for share in shares for row, length in zip(share.tokens, share.lengths, strict=True) if length]
+    assert sorted(rows) == [tuple(row) for row in batch.tokens]
+    assert sum(int(share.lengths.sum()) for share in shares) == 7
+    assert min(len(share.tokens) for share in shares) >= 1
+
+
+def test_one_process_changes_nothing() -> None:
+    fleet = Fleet("cpu")
+    network = torch.nn.Linear(2, 1)
+    network(torch.ones(1, 2)).sum().backward()
+    before = network.weight.grad.clone()
+    fleet.add_up_gradients(network.parameters())
+    fleet.wait()
+    assert torch.equal(network.weight.grad, before)
+    assert fleet.total(2.5) == 2.5
+    assert fleet.leads

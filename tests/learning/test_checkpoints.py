@@ -10,8 +10,8 @@ from safetensors.torch import save_file
 from torch import nn
 
 from offscript.errors import OffscriptError
-from offscript.training import checkpoints
-from offscript.training.checkpoints import Standing, read_checkpoint, read_weights, resume, write_checkpoint
+from offscript.learning import checkpoints
+from offscript.learning.checkpoints import Standing, read_checkpoint, read_weights, resume, write_checkpoint
 
 STANDING = Standing("recipe", "data", step=3, best=1.25, best_step=2, waited=1, reductions=2, seconds=4.5)
 

@@ -8,48 +8,17 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
 
-from offscript.corpora import Batch
 from offscript.training import recipe_from, train
-from offscript.training.fleet import Fleet
 
 MODELS = [
     {"kind": "lstm", "hidden": 12, "embedding": 8},
     {"kind": "transformer", "width": 8, "layers": 1, "heads": 2, "context": 16},
 ]
 COMMAND = "from offscript.cli import main; main()"
-
-
-def _fleet(rank: int, processes: int) -> Fleet:
-    fleet = Fleet("cpu")
-    fleet.rank, fleet.processes = rank, processes
-    return fleet
-
-
-@pytest.mark.parametrize("processes", [1, 2, 3, 7])
-def test_shares_make_up_the_batch(processes: int) -> None:
-    batch = Batch(np.arange(10).reshape(5, 2), np.array([1, 2, 1, 2, 1]))
-    shares = [_fleet(rank, processes).share(batch) for rank in range(processes)]
-    rows = [tuple(row) for share in shares for row, length in zip(share.tokens, share.lengths, strict=True) if length]
-    assert sorted(rows) == [tuple(row) for row in batch.tokens]
-    assert sum(int(share.lengths.sum()) for share in shares) == 7
-    assert min(len(share.tokens) for share in shares) >= 1
-
-
-def test_one_process_changes_nothing() -> None:
-    fleet = Fleet("cpu")
-    network = torch.nn.Linear(2, 1)
-    network(torch.ones(1, 2)).sum().backward()
-    before = network.weight.grad.clone()
-    fleet.add_up_gradients(network)
-    fleet.wait()
-    assert torch.equal(network.weight.grad, before)
-    assert fleet.total(2.5) == 2.5
-    assert fleet.leads
 
 
 def _launched(tmp_path: Path, recipe: Path, folder: Path) -> subprocess.CompletedProcess[str]:
