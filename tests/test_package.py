@@ -40,11 +40,12 @@ PUBLIC = {
     "offscript.report": "",
     "offscript.sampling": "Draws Generated draw generate generate_each texts",
     "offscript.statistics": """
-        RESAMPLES Curve Difference Estimate Interval Profile Unbiased bootstrap bootstrap_by_length contributions
-        correlation_interval holm jackknife leave_out_errors leave_out_profile mean_by_length mean_interval
-        paired_difference paired_differences perplexity_interval plan proportion_interval pseudo_values rate_interval
-        ratio ratio_of_means_by_length ratio_of_means_interval samples_for_width student_interval unpaired_difference
-        unpaired_difference_of within
+        RESAMPLES Classification Curve Difference Estimate Interval Profile ReliabilityBin Score Unbiased bootstrap
+        bootstrap_by_length classification_differences classification_scores contributions correlation_interval
+        curve_difference differences_of_draws estimates_of_draws f1_scores holm independent_difference jackknife
+        leave_out_errors leave_out_profile mean_by_length mean_interval paired_differences perplexity_interval
+        proportion_interval pseudo_values rate_interval ratio ratio_of_means_by_length ratio_of_means_interval
+        reliability samples_for_width student_interval two_stage_draws within
     """,
     "offscript.training": "ALGORITHMS Recipe Trained read_recipe recipe_from train",
     "offscript.web": "",

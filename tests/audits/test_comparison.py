@@ -15,6 +15,7 @@ from offscript.measures.measurement import Measurement
 from offscript.report.comparison import render_comparison, tally
 from offscript.report.summary import add_summary, comparison_summary, plain
 from offscript.statistics import Curve, Interval, mean_interval, rate_interval
+from offscript.statistics.differences import MOVER
 
 DATA = {"hash": "same", "sequences": 200}
 COUNTS = np.random.default_rng(0).integers(5, 30, 200).astype(float)
@@ -60,7 +61,7 @@ def test_other_items_are_compared_by_their_intervals(other: Measurement, tmp_pat
     paths = [stored(tmp_path, "a", nll(0.0, model="a")), stored(tmp_path, "bb", other)]
     (contrast,) = compare_runs(read_runs(paths)).contrasts
     assert not contrast.paired
-    assert contrast.interval.method == "both intervals"
+    assert contrast.interval.method == MOVER
     assert contrast.verdict == "no difference seen"
 
 

@@ -6,7 +6,7 @@ import pytest
 from offscript.errors import OffscriptError
 from offscript.factcheck.stance.pairs import EVIDENCE, Pair, PairSet, read_pairs
 from offscript.factcheck.stance.stance import STANCES
-from offscript.measures.stance import Judged, as_labels, compare, judge, judged, measure_stance, read_predictions
+from offscript.measures.stance import StanceRun, as_labels, compare, judge, judged, measure_stance, read_predictions
 
 
 @pytest.mark.parametrize(("name", "points"), [("talos", 9556.50), ("athene", 9550.75), ("ucl", 9521.50)])
@@ -25,8 +25,8 @@ def test_published_scores_of_talos(data_folder: Path) -> None:
     assert round(figures["macro_f1"] * 100, 1) == 57.8
 
 
-def _judged(gold: list[int], said: list[int], groups: list[int]) -> Judged:
-    return Judged(STANCES, np.array(gold), np.array(said), np.array(groups))
+def _judged(gold: list[int], said: list[int], groups: list[int]) -> StanceRun:
+    return StanceRun(labels=STANCES, gold=np.array(gold), predicted=np.array(said), groups=np.array(groups))
 
 
 def test_scores_of_a_worked_example() -> None:

@@ -12,27 +12,39 @@ from offscript.factcheck.claims import JudgedClaim
 from offscript.factcheck.documents import Document
 from offscript.factcheck.sources.source import Found, Kind
 from offscript.factcheck.stance.stance import Stance
-from offscript.measures.verdicts import Judged, is_proven, judge, measure_verdicts, reliability
+from offscript.measures.verdicts import VERDICTS, VerdictRun, is_proven, judge, measure_verdicts
 from offscript.report.charts.reliability import reliability_chart
+from offscript.statistics import reliability
 
 SUPPORTED, REFUTED, UNKNOWN = range(3)
 
 
-def _judged(gold: Sequence[int], said: Sequence[int], confidence: Sequence[float], proven: Sequence[bool]) -> Judged:
-    return Judged(np.array(gold), np.array(said), np.array(confidence), np.array(proven), np.zeros(len(gold)))
+def _judged(
+    gold: Sequence[int], said: Sequence[int], confidence: Sequence[float], proven: Sequence[bool]
+) -> VerdictRun:
+    probabilities = np.repeat((1 - np.array(confidence))[:, None] / 2, 3, axis=1)
+    probabilities[np.arange(len(gold)), said] = confidence
+    return VerdictRun(
+        labels=tuple(verdict.value for verdict in VERDICTS),
+        gold=np.array(gold),
+        predicted=np.array(said),
+        probabilities=probabilities,
+        proven=np.array(proven),
+        seconds=np.zeros(len(gold)),
+    )
 
 
 @pytest.fixture
-def four() -> Judged:
+def four() -> VerdictRun:
     """Three of four are right; of the two that are supported or refuted and right, one is proven."""
     return _judged([0, 1, 2, 0], [0, 1, 2, 1], [0.95, 0.55, 0.75, 0.65], [True, False, False, True])
 
 
-def _values(found: Judged) -> dict[str, float]:
+def _values(found: VerdictRun) -> dict[str, float]:
     return {entry.name: entry.value for entry in measure_verdicts(found, recipe={}, resamples=200)}
 
 
-def test_figures_by_hand(four: Judged) -> None:
+def test_figures_by_hand(four: VerdictRun) -> None:
     assert _values(four) == pytest.approx(
         {
             "accuracy": 3 / 4,
@@ -61,7 +73,7 @@ def test_scores_are_those_of_scikit_learn() -> None:
     assert found["accuracy"] == pytest.approx(metrics.accuracy_score(gold, said))
 
 
-def test_every_figure_has_an_interval_around_it(four: Judged) -> None:
+def test_every_figure_has_an_interval_around_it(four: VerdictRun) -> None:
     for entry in measure_verdicts(four, recipe={"stance": "lexical"}, resamples=200):
         assert 0 <= entry.interval.lower <= entry.value <= entry.interval.upper <= 1
         assert entry.recipe["stance"] == "lexical"
@@ -124,7 +136,7 @@ def test_claims_are_checked_and_counted() -> None:
         judge(Checker([]), [])
 
 
-def test_the_reliability_plot_holds_every_bin_with_its_interval(four: Judged) -> None:
+def test_the_reliability_plot_holds_every_bin_with_its_interval(four: VerdictRun) -> None:
     bins = reliability(four)
     assert [each.confidence for each in bins] == pytest.approx([0.55, 0.65, 0.75, 0.95])
     points = reliability_chart(bins)["data"]["values"]

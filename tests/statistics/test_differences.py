@@ -16,14 +16,13 @@ from offscript.statistics import (
     Interval,
     contributions,
     holm,
+    independent_difference,
     mean_interval,
-    paired_difference,
     paired_differences,
     perplexity_interval,
     pseudo_values,
     rate_interval,
     ratio_of_means_by_length,
-    unpaired_difference_of,
 )
 
 
@@ -66,9 +65,8 @@ def test_many_differences_are_those_of_each_alone() -> None:
     first, second = generator.normal(0.3, 1, (80, 3)), generator.normal(0, 1, (80, 3))
     found = paired_differences(first, second, generator=np.random.default_rng(1), resamples=4000)
     for column, difference in enumerate(found):
-        alone = paired_difference(
-            first[:, column], second[:, column], generator=np.random.default_rng(1), resamples=4000
-        )
+        one, two = first[:, [column]], second[:, [column]]
+        (alone,) = paired_differences(one, two, generator=np.random.default_rng(1), resamples=4000)
         assert difference.value == pytest.approx(alone.value)
         assert difference.standard_error == pytest.approx(alone.standard_error)
         assert difference.interval.lower == pytest.approx(alone.interval.lower)
@@ -105,7 +103,7 @@ def test_paired_intervals_cover() -> None:
 def test_two_intervals_add_up_as_squares() -> None:
     first = Estimate(5.0, 1.0, Interval(2.0, 9.0, 0.95, "delta"))
     second = Estimate(1.0, 1.0, Interval(0.0, 5.0, 0.95, "delta"))
-    found = unpaired_difference_of(first, second)
+    found = independent_difference(first, second)
     assert (found.value, found.interval.lower, found.interval.upper) == pytest.approx((4.0, -1.0, 4 + math.sqrt(17)))
     assert found.standard_error == pytest.approx(math.sqrt(2))
 
@@ -114,15 +112,15 @@ def test_two_intervals_add_up_as_squares() -> None:
 def test_the_p_value_agrees_with_the_interval(value: float, first_reach: float, second_reach: float) -> None:
     first = Estimate(value, 1.0, Interval(value - first_reach, value + first_reach, 0.95, "t"))
     second = Estimate(0.0, 1.0, Interval(-second_reach, second_reach, 0.95, "t"))
-    found = unpaired_difference_of(first, second)
+    found = independent_difference(first, second)
     if abs(abs(found.value) - math.hypot(first_reach, second_reach)) > 1e-9:
         assert (found.p_value < 0.05) == (0 not in found.interval)
 
 
 def test_exact_figures_differ_or_do_not() -> None:
     exact = [Estimate(value, 0.0, Interval.exact(value)) for value in (1.0, 2.0)]
-    assert unpaired_difference_of(exact[0], exact[1]).p_value == 0.0
-    assert unpaired_difference_of(exact[0], exact[0]).p_value == 1.0
+    assert independent_difference(exact[0], exact[1]).p_value == 0.0
+    assert independent_difference(exact[0], exact[0]).p_value == 1.0
 
 
 @given(arrays.arrays(np.float64, st.integers(1, 20), elements=st.floats(0, 1)))

@@ -17,15 +17,16 @@ from offscript._types import FloatArray
 from offscript.errors import OffscriptError
 from offscript.statistics import (
     Curve,
+    Difference,
     Interval,
     bootstrap,
     bootstrap_by_length,
     correlation_interval,
+    independent_difference,
     mean_by_length,
     mean_interval,
-    paired_difference,
+    paired_differences,
     perplexity_interval,
-    plan,
     proportion_interval,
     rate_interval,
     ratio,
@@ -33,7 +34,6 @@ from offscript.statistics import (
     ratio_of_means_interval,
     resampling,
     samples_for_width,
-    unpaired_difference,
 )
 
 REPEATS = 2000  # one column each, so that one call makes them all
@@ -45,6 +45,17 @@ def generator(seed: int = 0) -> np.random.Generator:
 
 def coverage(curve: Curve, truth: float) -> float:
     return float(np.mean((np.array(curve.lower) <= truth) & (truth <= np.array(curve.upper))))
+
+
+def paired(first: npt.ArrayLike, second: npt.ArrayLike, rng: np.random.Generator, resamples: int = 1000) -> Difference:
+    (difference,) = paired_differences(
+        np.asarray(first)[:, None], np.asarray(second)[:, None], generator=rng, resamples=resamples
+    )
+    return difference
+
+
+def independent(first: FloatArray, second: FloatArray, rng: np.random.Generator, resamples: int) -> Difference:
+    return independent_difference(mean_interval(first), mean_interval(second))
 
 
 def share_covering(intervals: list[Interval], truth: float) -> float:
@@ -127,14 +138,16 @@ def test_proportions_cover(share: float, n: int) -> None:
     assert 0.93 <= scipy.stats.binom.pmf(counts, n, share)[held].sum() <= 0.97
 
 
-@pytest.mark.parametrize("paired", [False, True])
-def test_differences_cover_and_their_p_values_are_honest(paired: bool) -> None:
+@pytest.mark.parametrize("compare", [independent, paired])
+def test_differences_cover_and_their_p_values_are_honest(compare: Callable[..., Difference]) -> None:
     rng, found = generator(9), []
-    compare = paired_difference if paired else unpaired_difference
     for _ in range(600):
         common = rng.exponential(1.0, 80)
-        first, second = common + rng.exponential(0.5, 80), (common if paired else rng.exponential(1.0, 80)) + 0.5
-        found.append(compare(first, second, generator=rng, resamples=300))
+        first, second = (
+            common + rng.exponential(0.5, 80),
+            (common if compare is paired else rng.exponential(1.0, 80)) + 0.5,
+        )
+        found.append(compare(first, second, rng, 300))
     assert 0.93 <= share_covering([difference.interval for difference in found], 0.0) <= 0.97
     p_values = [difference.p_value for difference in found]
     assert np.mean(np.array(p_values) <= 0.05) == pytest.approx(0.05, abs=0.02)
@@ -223,11 +236,11 @@ def test_p_values_agree_with_the_t_tests() -> None:
     rng = generator(15)
     first, second = rng.normal(0.0, 1.0, 200), rng.normal(0.2, 1.0, 200)
     pairs = {
-        paired_difference: scipy.stats.ttest_rel(first, second),
-        unpaired_difference: scipy.stats.ttest_ind(first, second, equal_var=False),
+        paired: scipy.stats.ttest_rel(first, second),
+        independent: scipy.stats.ttest_ind(first, second, equal_var=False),
     }
     for compare, peer in pairs.items():
-        found = compare(first, second, generator=rng, resamples=9999)
+        found = compare(first, second, rng, 9999)
         assert found.value == pytest.approx(first.mean() - second.mean())
         assert found.p_value == pytest.approx(peer.pvalue, abs=0.015)
         assert (found.interval.lower, found.interval.upper) == pytest.approx(peer.confidence_interval(), abs=0.02)
@@ -339,17 +352,17 @@ def test_ratios_of_deviations() -> None:
 
 def test_a_constant_has_no_error_and_no_p_value_of_zero() -> None:
     assert mean_interval([2.0, 2.0]).interval == Interval(2.0, 2.0, 0.95, "skew-corrected t")
-    sure = paired_difference([3.0, 4.0, 5.0], [1.0, 2.0, 3.0], generator=generator())
+    sure = paired([3.0, 4.0, 5.0], [1.0, 2.0, 3.0], generator())
     assert (sure.value, sure.interval.lower, sure.interval.upper) == (2.0, 2.0, 2.0)
     assert sure.p_value == 1 / 1001
-    assert paired_difference([1.0, 2.0], [1.0, 2.0], generator=generator()).p_value == 1.0
+    assert paired([1.0, 2.0], [1.0, 2.0], generator()).p_value == 1.0
 
 
 @pytest.mark.parametrize("population", ["normal", "exponential"])
 def test_a_plan_gives_the_wished_width(population: str) -> None:
     draw, _ = POPULATIONS[population]
     rng = generator(24)
-    needed = plan(draw(rng, 2000), 0.05)
+    needed = samples_for_width(mean_interval(draw(rng, 2000)), 2000, 0.05)
     assert mean_interval(draw(rng, needed)).interval.width == pytest.approx(0.05, rel=0.1)
 
 
@@ -401,12 +414,12 @@ def test_means_move_and_stretch_with_their_values(values: FloatArray, scale: flo
         (lambda: bootstrap(lambda w: w @ np.ones(2), [2], generator=generator(), method="x"), "percentile, basic"),
         (lambda: bootstrap(lambda w: w @ np.ones(1), [1], generator=generator()), "at least two"),
         (lambda: bootstrap(lambda w: w[:, 0] * math.nan, [2], generator=generator()), "statistic that is NaN"),
-        (lambda: paired_difference([1, 2, 3], [1, 2], generator=generator()), "same items"),
+        (lambda: paired([1, 2, 3], [1, 2], generator()), "same items"),
         (lambda: correlation_interval([1, 2, 3], [1, 1, 1], generator=generator()), "constant"),
         (lambda: correlation_interval([1, 2], [1, 2, 3], generator=generator()), "give pairs"),
         (lambda: correlation_interval([1, 2], [2, 1], generator=generator(), kind="x"), "known: pearson, spearman"),
-        (lambda: plan([1.0, 2.0], 0.0), "width 0"),
-        (lambda: plan([1.0, math.inf], 0.1), "infinite"),
+        (lambda: samples_for_width(mean_interval([1.0, 2.0]), 2, 0.0), "width 0"),
+        (lambda: samples_for_width(mean_interval([1.0, math.inf]), 2, 0.1), "infinite"),
         (lambda: Interval(2.0, 1.0, 0.95, "t"), "no range"),
         (lambda: Interval(math.nan, 1.0, 0.95, "t"), "no range"),
         (lambda: Curve((1.0,), (0.0, 0.0), (2.0,), 0.95, "t"), "differ in number"),

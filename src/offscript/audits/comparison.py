@@ -15,7 +15,7 @@ from offscript._types import FloatArray
 from offscript.audits.store import read_results
 from offscript.errors import OffscriptError
 from offscript.measures.measurement import MACHINE, Measurement
-from offscript.statistics import Difference, Interval, holm, paired_differences, unpaired_difference_of
+from offscript.statistics import Difference, Interval, holm, independent_difference, paired_differences
 
 LEVEL = 0.95
 _RESAMPLES = 10_000
@@ -164,7 +164,7 @@ def _contrasts(
             name,
             first.figures[name],
             run.figures[name],
-            found[name] if name in found else unpaired_difference_of(*estimates[name]),
+            found[name] if name in found else independent_difference(*estimates[name]),
             paired=name in found,
         )
         for name in names

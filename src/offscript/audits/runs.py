@@ -6,7 +6,7 @@ import numpy as np
 
 from offscript.measures.measurement import Measurement
 from offscript.measures.regret import regret_correlations
-from offscript.statistics import Interval, student_interval
+from offscript.statistics import Interval, independent_difference, student_interval
 
 Figures = Mapping[str, Measurement]
 """What one run was measured to be, by `QUESTION.NAME`."""
@@ -28,8 +28,7 @@ def difference(first: Measurement, second: Measurement) -> Interval:
         assert first.per_item is not None
         assert second.per_item is not None
         return student_interval(first.per_item - second.per_item).interval
-    lower, upper = first.interval.lower - second.interval.upper, first.interval.upper - second.interval.lower
-    return Interval(lower, upper, first.interval.level, "both intervals")
+    return independent_difference(first.estimate, second.estimate).interval
 
 
 def correlations(runs: Mapping[str, Sequence[Figures]], *, seed: int) -> dict[str, Measurement]:

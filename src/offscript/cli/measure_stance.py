@@ -11,7 +11,7 @@ from offscript.errors import OffscriptError
 
 if TYPE_CHECKING:
     from offscript.factcheck.stance.pairs import PairSet
-    from offscript.measures.stance import Judged
+    from offscript.measures.stance import StanceRun
 
 Data = Annotated[
     str, typer.Option("--data", help="FNC-1's or SciFact's folder[,split=NAME], or JSON lines of claim, text, label.")
@@ -71,7 +71,7 @@ def stance(
             show_rows([{key: _told(value) for key, value in row.items()} for row in rows])
 
 
-def _judged(model: str, pairs: "PairSet", claim_alone: bool) -> "Judged":
+def _judged(model: str, pairs: "PairSet", claim_alone: bool) -> "StanceRun":
     from offscript.factcheck.stance.registry import stance_model
     from offscript.measures.stance import judge
 
@@ -87,7 +87,7 @@ def _limited(pairs: "PairSet", limit: int | None, seed: int) -> "PairSet":
     return replace(pairs, pairs=tuple(sampled(pairs.pairs, limit, seed)))
 
 
-def _row(judged: "Judged", place: int) -> dict[str, int]:
+def _row(judged: "StanceRun", place: int) -> dict[str, int]:
     return dict(zip(judged.labels, judged.confusion[place].tolist(), strict=True))
 
 

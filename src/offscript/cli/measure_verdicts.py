@@ -25,9 +25,10 @@ def verdicts(
     from offscript.cli._progress import counting
     from offscript.cli._results import show, show_rows
     from offscript.factcheck.claims import read_claims
-    from offscript.measures.verdicts import VERDICTS, judge, measure_verdicts, reliability
+    from offscript.measures.verdicts import VERDICTS, judge, measure_verdicts
     from offscript.report.charts.reliability import reliability_chart
     from offscript.report.vega import check_chart_path, save_chart
+    from offscript.statistics import reliability
 
     if plot is not None:
         check_chart_path(plot)

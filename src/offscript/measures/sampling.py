@@ -24,7 +24,7 @@ from offscript.measures.ngrams import tabulate
 from offscript.models.language_model import LanguageModel
 from offscript.sampling.generation import Generated, generate_each
 from offscript.sampling.transforms import parse_transform
-from offscript.statistics import RESAMPLES, Difference, Estimate, Interval, jackknife, mean_interval, within
+from offscript.statistics import RESAMPLES, Difference, Estimate, curve_difference, jackknife, mean_interval, within
 
 QUESTION = "sampling"
 
@@ -192,15 +192,8 @@ def compare_algorithms(
     high = min(float(diversity.mean(axis=1).max()) for diversity, _ in curves)
     if low >= high:
         raise OffscriptError(f"{first} and {second} reach no common diversity", next="widen their grids")
-    points, n = np.linspace(low, high, 20), curves[0][0].shape[1]
-    weights = np.concatenate([np.full((1, n), 1 / n), generator.multinomial(n, np.full(n, 1 / n), resamples) / n])
-    on_first, on_second = (_quality_at(points, *curve, weights) for curve in curves)
-    values = on_first - on_second
-    value, draws = float(values[0]), values[1:]
-    lower, upper = np.quantile(draws, [0.025, 0.975])
-    p_value = min(1.0, 2 * (min((draws <= 0).sum(), (draws >= 0).sum()) + 1) / (resamples + 1))
-    interval = Interval(float(lower), float(upper), 0.95, "paired bootstrap at matched diversity")
-    return Comparison(first, second, Difference(value, float(draws.std()), interval, p_value))
+    points = np.linspace(low, high, 20)
+    return Comparison(first, second, curve_difference(points, *curves, generator=generator, resamples=resamples))
 
 
 def at_diversity(sweep: Sweep, diversity: float) -> dict[str, Setting]:
@@ -249,12 +242,3 @@ def _scored(
 def _curve(settings: Sequence[Setting]) -> tuple[FloatArray, FloatArray]:
     """Diversity and quality of an algorithm's settings, [settings, n] each."""
     return np.stack([each.diversity for each in settings]), np.stack([each.quality for each in settings])
-
-
-def _quality_at(points: FloatArray, diversity: FloatArray, quality: FloatArray, weights: FloatArray) -> FloatArray:
-    """Mean over the points of the quality read off the curve, for each row of weights [resamples, n]."""
-    places, heights = weights @ diversity.T, weights @ quality.T  # [resamples, settings]
-    order = np.argsort(places, axis=1)
-    places, heights = np.take_along_axis(places, order, 1), np.take_along_axis(heights, order, 1)
-    read = [np.interp(points, place, height) for place, height in zip(places, heights, strict=True)]
-    return np.asarray(np.mean(read, axis=1))

@@ -3,13 +3,22 @@
 Nothing enters here that knows a model, a text, a question or a file.
 """
 
+from offscript.statistics.classification import (
+    Classification,
+    ReliabilityBin,
+    Score,
+    classification_differences,
+    classification_scores,
+    f1_scores,
+    reliability,
+)
 from offscript.statistics.differences import (
     contributions,
+    curve_difference,
+    differences_of_draws,
     holm,
-    paired_difference,
+    independent_difference,
     paired_differences,
-    unpaired_difference,
-    unpaired_difference_of,
 )
 from offscript.statistics.estimates import Curve, Difference, Estimate, Interval, Profile, samples_for_width, within
 from offscript.statistics.jackknife import Unbiased, jackknife, leave_out_errors, leave_out_profile
@@ -17,45 +26,59 @@ from offscript.statistics.means import (
     mean_by_length,
     mean_interval,
     perplexity_interval,
-    plan,
     proportion_interval,
     rate_interval,
     student_interval,
 )
 from offscript.statistics.ratios import pseudo_values, ratio, ratio_of_means_by_length, ratio_of_means_interval
-from offscript.statistics.resampling import RESAMPLES, bootstrap, bootstrap_by_length, correlation_interval
+from offscript.statistics.resampling import (
+    RESAMPLES,
+    bootstrap,
+    bootstrap_by_length,
+    correlation_interval,
+    estimates_of_draws,
+    two_stage_draws,
+)
 
 __all__ = [
     "RESAMPLES",
+    "Classification",
     "Curve",
     "Difference",
     "Estimate",
     "Interval",
     "Profile",
+    "ReliabilityBin",
+    "Score",
     "Unbiased",
     "bootstrap",
     "bootstrap_by_length",
+    "classification_differences",
+    "classification_scores",
     "contributions",
     "correlation_interval",
+    "curve_difference",
+    "differences_of_draws",
+    "estimates_of_draws",
+    "f1_scores",
     "holm",
+    "independent_difference",
     "jackknife",
     "leave_out_errors",
     "leave_out_profile",
     "mean_by_length",
     "mean_interval",
-    "paired_difference",
     "paired_differences",
     "perplexity_interval",
-    "plan",
     "proportion_interval",
     "pseudo_values",
     "rate_interval",
     "ratio",
     "ratio_of_means_by_length",
     "ratio_of_means_interval",
+    "reliability",
     "samples_for_width",
     "student_interval",
-    "unpaired_difference",
-    "unpaired_difference_of",
+    "two_stage_draws",
     "within",
 ]

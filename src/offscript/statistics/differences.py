@@ -1,4 +1,11 @@
-"""Two systems compared: on the same items, on independent ones, or by their intervals alone."""
+"""Two systems compared: on the same items, by resamples that they share, or by their intervals alone.
+
+One convention for p-values: two-sided, (1 + b) / (1 + B), where b of the B resamples lie at least as far from the
+observed difference as that lies from zero (Davison and Hinkley 1997, section 4.4). Resamples centred at what was
+observed stand for the hypothesis of no difference (Hall and Wilson 1991), and no p-value is ever 0. Differences of
+means are measured in standard errors, each resample in its own. Only where there are no items, but two intervals, the
+p-value is that of the normal distribution.
+"""
 
 import math
 
@@ -7,64 +14,38 @@ import numpy.typing as npt
 
 from offscript._types import FloatArray
 from offscript.errors import OffscriptError
-from offscript.statistics.estimates import Difference, Estimate, Interval, as_vector, normal_quantile, normal_tails
-from offscript.statistics.resampling import RESAMPLES, percentile_bounds, resampled, value_and_draws
+from offscript.statistics.estimates import Difference, Estimate, Interval, as_table, normal_quantile, normal_tails
+from offscript.statistics.resampling import RESAMPLES, estimates_of_draws, percentile_bounds, resampled, value_and_draws
 
-
-def paired_difference(
-    first: npt.ArrayLike,
-    second: npt.ArrayLike,
-    *,
-    generator: np.random.Generator,
-    level: float = 0.95,
-    resamples: int = RESAMPLES,
-) -> Difference:
-    """Mean of first minus second where both were measured on the same items: studentised bootstrap of the pairs."""
-    left, right = as_vector(first), as_vector(second)
-    if left.shape != right.shape:
-        raise OffscriptError(f"{len(left)} values paired with {len(right)}", next="give both on the same items")
-    return _difference([left - right], [1.0], generator, level, resamples)
-
-
-def unpaired_difference(
-    first: npt.ArrayLike,
-    second: npt.ArrayLike,
-    *,
-    generator: np.random.Generator,
-    level: float = 0.95,
-    resamples: int = RESAMPLES,
-) -> Difference:
-    """Mean of first minus mean of second from independent samples: studentised bootstrap of both."""
-    return _difference([as_vector(first), as_vector(second)], [1.0, -1.0], generator, level, resamples)
-
-
-def contributions(value: float, items: FloatArray, weights: FloatArray | None = None) -> FloatArray | None:
-    """Each item's part in a figure, [n], with the figure as their mean; None where the items do not make the figure.
-
-    A figure is the weighted mean of its items, or, as a perplexity, its exponent; either is linearised at its value.
-    """
-    if items.ndim != 1 or len(items) < 2 or not np.isfinite(items).all() or not math.isfinite(value):
-        return None
-    shares = np.ones(len(items)) if weights is None else weights / weights.mean()
-    if math.isclose(float(np.average(items, weights=shares)), value, rel_tol=1e-6, abs_tol=1e-9):
-        return np.asarray(value + shares * (items - value))
-    if (items > 0).all() and value > 0:
-        logs, log_value = np.log(items), math.log(value)
-        if math.isclose(float(np.average(logs, weights=shares)), log_value, rel_tol=1e-6, abs_tol=1e-9):
-            return np.asarray(value * (1 + shares * (logs - log_value)))
-    return None
+MOVER = "both intervals, as independent (MOVER)"
+Settings = tuple[FloatArray, FloatArray]
+"""Positions and heights of a curve's points, item by item: [settings, n] each."""
 
 
 def paired_differences(
-    first: FloatArray, second: FloatArray, *, generator: np.random.Generator, resamples: int, level: float = 0.95
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    *,
+    generator: np.random.Generator,
+    resamples: int = RESAMPLES,
+    level: float = 0.95,
 ) -> list[Difference]:
-    """Means of the columns of first minus those of second, [n, figures] each: studentised bootstrap of the pairs.
+    """Means of the columns of first minus those of second: studentised bootstrap of the pairs.
 
-    As `paired_difference`, for many figures that share their items and so their resamples.
+    Args:
+        first: Values [n, figures]; each row belongs to one item.
+        second: Values of the same items.
+        generator: Source of the resamples, which all figures share.
+        resamples: How often the items are resampled.
+        level: Level of the intervals.
+
+    Returns:
+        One difference per figure.
     """
-    if first.shape != second.shape or first.ndim != 2:
-        raise OffscriptError(f"values of shapes {first.shape} and {second.shape}", next="give both on the same items")
-    values = first - second  # [n, figures]
+    left, right = as_table(first), as_table(second)
+    if left.shape != right.shape:
+        raise OffscriptError(f"values of shapes {left.shape} and {right.shape}", next="give both on the same items")
+    values = left - right  # [n, figures]
     means, n = values.mean(axis=0), len(values)
     centred = values - means
 
@@ -86,11 +67,71 @@ def paired_differences(
     ]
 
 
-def unpaired_difference_of(first: Estimate, second: Estimate) -> Difference:
+def differences_of_draws(values: FloatArray, draws: FloatArray, *, level: float, method: str) -> list[Difference]:
+    """Differences of any figures, from their values and from resamples that both systems share.
+
+    Args:
+        values: The differences [figures] in the sample.
+        draws: The differences [resamples, figures] in each resample.
+        level: Level of the intervals.
+        method: What was resampled, for the label of the intervals.
+
+    Returns:
+        One difference per figure.
+    """
+    estimates = estimates_of_draws(values, draws, level=level, method=method)
+    return [
+        Difference(each.value, each.standard_error, each.interval, _p_value(each.value, column - each.value))
+        for each, column in zip(estimates, draws.T, strict=True)
+    ]
+
+
+def curve_difference(
+    points: FloatArray,
+    first: Settings,
+    second: Settings,
+    *,
+    generator: np.random.Generator,
+    resamples: int = RESAMPLES,
+    level: float = 0.95,
+) -> Difference:
+    """How much higher one curve runs than another, on average over some positions; both are measured on the same items.
+
+    A curve has one point per setting, at the means over the items, and is straight between them. One resample of the
+    items moves all points of both curves.
+
+    Args:
+        points: Positions at which the curves are compared.
+        first: Positions and heights of the first curve's settings, item by item.
+        second: Those of the second curve.
+        generator: Source of the resamples.
+        resamples: How often the items are resampled.
+        level: Level of the interval.
+
+    Returns:
+        First minus second.
+    """
+
+    def statistic(weights: FloatArray) -> FloatArray:
+        return (_mean_height(points, *first, weights) - _mean_height(points, *second, weights))[:, None]
+
+    values, draws = value_and_draws(statistic, [first[0].shape[1]], resamples, generator)
+    (difference,) = differences_of_draws(values[0], draws, level=level, method="paired bootstrap percentile")
+    return difference
+
+
+def independent_difference(first: Estimate, second: Estimate) -> Difference:
     """First minus second from their intervals alone, as if they were independent (MOVER, Zou and Donner 2008).
 
     The difference reaches as far down as first's lower and second's upper bound make it, added up as squares. Where
     both were measured on common items, it is wider than need be.
+
+    Args:
+        first: A figure with its interval.
+        second: Another.
+
+    Returns:
+        The difference; its p-value agrees with its interval.
     """
     value = first.value - second.value
     down = math.hypot(first.value - first.interval.lower, second.interval.upper - second.value)
@@ -98,13 +139,19 @@ def unpaired_difference_of(first: Estimate, second: Estimate) -> Difference:
     level = min(first.interval.level, second.interval.level)
     quantile = normal_quantile((1 + level) / 2) if level < 1 else 1.0
     reach = (down if value > 0 else up) / quantile
-    p_value = _two_sided(value, reach)
     error = math.hypot(first.standard_error, second.standard_error)
-    return Difference(value, error, Interval(value - down, value + up, level, "both intervals"), p_value)
+    return Difference(value, error, Interval(value - down, value + up, level, MOVER), _normal_p_value(value, reach))
 
 
 def holm(p_values: FloatArray) -> FloatArray:
-    """P-values corrected so that among all of them the chance of one false finding keeps its level (Holm 1979)."""
+    """P-values corrected so that among all of them the chance of one false finding keeps its level (Holm 1979).
+
+    Args:
+        p_values: The p-values of all findings.
+
+    Returns:
+        The corrected p-values in the same order.
+    """
     order = np.argsort(p_values, kind="stable")
     steps = np.maximum.accumulate(p_values[order] * np.arange(len(p_values), 0, -1))
     corrected = np.empty(len(p_values))
@@ -112,41 +159,55 @@ def holm(p_values: FloatArray) -> FloatArray:
     return corrected
 
 
+def contributions(value: float, items: FloatArray, weights: FloatArray | None = None) -> FloatArray | None:
+    """Each item's part in a figure, [n], with the figure as their mean; None where the items do not make the figure.
+
+    A figure is the weighted mean of its items, or, as a perplexity, its exponent; either is linearised at its value.
+
+    Args:
+        value: The figure.
+        items: What each item was measured to be.
+        weights: How much each item counts; all alike by default.
+
+    Returns:
+        Values that can be paired with those of another system on the same items.
+    """
+    if items.ndim != 1 or len(items) < 2 or not np.isfinite(items).all() or not math.isfinite(value):
+        return None
+    shares = np.ones(len(items)) if weights is None else weights / weights.mean()
+    if math.isclose(float(np.average(items, weights=shares)), value, rel_tol=1e-6, abs_tol=1e-9):
+        return np.asarray(value + shares * (items - value))
+    if (items > 0).all() and value > 0:
+        logs, log_value = np.log(items), math.log(value)
+        if math.isclose(float(np.average(logs, weights=shares)), log_value, rel_tol=1e-6, abs_tol=1e-9):
+            return np.asarray(value * (1 + shares * (logs - log_value)))
+    return None
+
+
 def _studentised(
     value: float, error: float, studentised: FloatArray, lower: float, upper: float, level: float
 ) -> Difference:
-    observed = abs(value / error) if error else math.inf
-    beyond = int((np.abs(studentised) >= observed).sum()) if value else len(studentised)
+    observed = value / error if error else math.copysign(math.inf, value)
     interval = Interval(float(value - upper * error), float(value - lower * error), level, "paired bootstrap t")
-    return Difference(value, error, interval, (beyond + 1) / (len(studentised) + 1))
+    return Difference(value, error, interval, _p_value(observed if value else 0.0, studentised))
 
 
-def _two_sided(value: float, error: float) -> float:
+def _p_value(observed: float, resamples: FloatArray) -> float:
+    """How often resamples [B] of a difference that is zero lie at least as far from it as the observed one."""
+    beyond = int((np.abs(resamples) >= abs(observed)).sum()) if observed else len(resamples)
+    return (beyond + 1) / (len(resamples) + 1)
+
+
+def _normal_p_value(value: float, error: float) -> float:
     if value == 0:
         return 1.0
     return normal_tails(value / error) if error else 0.0
 
 
-def _difference(
-    samples: list[FloatArray], signs: list[float], generator: np.random.Generator, level: float, resamples: int
-) -> Difference:
-    """A signed sum of means with a studentised bootstrap interval and the p-value that belongs to it."""
-    moments = [np.column_stack([values, values**2]) for values in samples]  # [n, 2]
-
-    def statistic(*weights: FloatArray) -> FloatArray:
-        difference, variance = 0.0, 0.0
-        for matrix, table, sign in zip(weights, moments, signs, strict=True):
-            mean, square = (matrix @ table).T
-            difference = difference + sign * mean
-            variance = variance + np.maximum(square - mean**2, 0.0) / (len(table) - 1)
-        return np.column_stack([difference, np.sqrt(variance)])
-
-    values, draws = value_and_draws(statistic, [len(sample) for sample in samples], resamples, generator)
-    value, error = values[0]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        studentised = np.nan_to_num((draws[:, 0] - value) / draws[:, 1])
-        observed = abs(value / error) if value else 0.0
-    lower, upper = percentile_bounds(studentised, level)
-    interval = Interval(float(value - upper * error), float(value - lower * error), level, "bootstrap t")
-    beyond = int((np.abs(studentised) >= observed).sum())
-    return Difference(float(value), float(error), interval, (beyond + 1) / (resamples + 1))
+def _mean_height(points: FloatArray, positions: FloatArray, heights: FloatArray, weights: FloatArray) -> FloatArray:
+    """Mean over the points of the height read off the curve, for each row of weights [resamples, n]."""
+    along, upwards = weights @ positions.T, weights @ heights.T  # [resamples, settings]
+    order = np.argsort(along, axis=1)
+    along, upwards = np.take_along_axis(along, order, 1), np.take_along_axis(upwards, order, 1)
+    read = [np.interp(points, place, height) for place, height in zip(along, upwards, strict=True)]
+    return np.asarray(np.mean(read, axis=1))

@@ -15,7 +15,6 @@ from offscript.statistics.estimates import (
     as_table,
     as_vector,
     normal_quantile,
-    samples_for_width,
     single,
     student_quantile,
 )
@@ -72,12 +71,6 @@ def proportion_interval(successes: int, trials: int, *, level: float = 0.95) -> 
     lower = 0.0 if successes == 0 else centre - half
     upper = 1.0 if successes == trials else centre + half
     return Estimate(share, math.sqrt(share * (1 - share) / trials), Interval(lower, upper, level, "wilson"))
-
-
-def plan(pilot_values: npt.ArrayLike, width: float, *, level: float = 0.95) -> int:
-    """How many values like the pilot's a mean needs for an interval no wider than `width`."""
-    values = as_vector(pilot_values)
-    return samples_for_width(mean_interval(values, level=level), len(values), width)
 
 
 def student_interval(values: FloatArray, *, level: float = 0.95) -> Estimate:

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from offscript._types import FloatArray
 from offscript.errors import OffscriptError
-from offscript.statistics.estimates import Bounds, Estimate, Profile, as_vector, profile, single
+from offscript.statistics.estimates import Bounds, Estimate, Interval, Profile, as_vector, profile, single
 
 RESAMPLES = 1000
 BLOCK_ELEMENTS = 1 << 23  # resampling weights held at once: 64 MB
@@ -115,6 +115,49 @@ def resampled(
     if resamples < 100:
         raise OffscriptError(f"{resamples} resamples", why="they give no bounds to rely on", next="ask for 1000")
     return np.concatenate([statistic(*weights) for weights in weight_blocks(sizes, resamples, generator)])
+
+
+def two_stage_draws(
+    statistic: Callable[[FloatArray], FloatArray], counts: FloatArray, resamples: int, generator: np.random.Generator
+) -> FloatArray:
+    """The statistic of every resample, [resamples, …]: groups are drawn, and for each as many items as it has.
+
+    Whole groups alone would do where they are many; three are too few to show how far groups vary. What items vary is
+    counted in both draws, so intervals err on the wide side.
+
+    Args:
+        statistic: Takes [block, groups, outcomes], returns [block, …].
+        counts: How many items of each group had each outcome [groups, outcomes].
+        resamples: How many resamples to draw.
+        generator: Source of the draws.
+
+    Returns:
+        One row per resample.
+    """
+    sizes = counts.sum(axis=1, keepdims=True)  # [groups, 1]
+    shares, whole = counts / sizes, sizes[:, 0].astype(np.int64)
+    block, draws = max(1, BLOCK_ELEMENTS // counts.size), []
+    for first in range(0, resamples, block):
+        rows = min(block, resamples - first)
+        chosen = generator.integers(0, len(counts), size=(rows, len(counts)))
+        draws.append(statistic(generator.multinomial(whole[chosen], shares[chosen]).astype(np.float64)))
+    return np.concatenate(draws)
+
+
+def estimates_of_draws(values: FloatArray, draws: FloatArray, *, level: float, method: str) -> list[Estimate]:
+    """Percentile intervals of figures from their values [figures] and from those of each resample [resamples, figures].
+
+    An interval contains its value: a figure with a peak, such as icat, lies below it in every resample.
+    """
+    lower, upper = percentile_bounds(draws, level)
+    return [
+        Estimate(
+            float(value),
+            float(spread(column)),
+            Interval(float(min(low, value)), float(max(high, value)), level, method),
+        )
+        for value, column, low, high in zip(values, draws.T, lower, upper, strict=True)
+    ]
 
 
 def percentile_bounds(draws: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:

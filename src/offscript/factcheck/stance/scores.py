@@ -1,23 +1,16 @@
-"""What confusion matrices say: F1 by label, FNC-1's weighted accuracy, and the class weights that suit both."""
+"""FNC-1's weighted accuracy, and the class weights under which it and F1 are best."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from offscript._types import FloatArray
 from offscript.factcheck.stance.stance import STANCES
+from offscript.statistics import f1_scores
 
 FNC_POINTS = np.array([[1, 0.25, 0.25, 0], [0.25, 1, 0.25, 0], [0.25, 0.25, 1, 0], [0, 0, 0, 0.25]])
 """Points [right, said] in the order of `STANCES`: a related pair's right stance earns 1, another related one ¼."""
 
 _STEPS = np.exp(np.linspace(-1.5, 1.5, 13))
-
-
-def f1_scores(tables: FloatArray) -> FloatArray:
-    """F1 of each label [rows, labels] from confusion matrices [rows, labels, labels]; 0 where nothing is right."""
-    right = np.diagonal(tables, axis1=1, axis2=2)
-    total = tables.sum(axis=1) + tables.sum(axis=2)
-    scores: FloatArray = 2 * right / np.maximum(total, 1e-12)
-    return scores
 
 
 def fnc_scores(tables: FloatArray) -> FloatArray:

@@ -7,8 +7,8 @@ import numpy as np
 from offscript._types import FloatArray
 from offscript.errors import OffscriptError
 from offscript.measures.stereotypes.judgements import Judgements
-from offscript.measures.stereotypes.scores import METHOD, icat, outcomes_of, resampled, sums_by_term, term_means
-from offscript.statistics import RESAMPLES, Difference, Interval, resampling
+from offscript.measures.stereotypes.scores import METHOD, icat, outcomes_of, sums_by_term, term_means
+from offscript.statistics import RESAMPLES, Difference, differences_of_draws, two_stage_draws
 
 
 @dataclass(frozen=True)
@@ -23,18 +23,15 @@ class Comparison:
 def compare(
     first: Judgements, second: Judgements, *, seed: int, resamples: int = RESAMPLES, level: float = 0.95
 ) -> Comparison:
-    """The paired test: each resample of terms and examples is the same for both systems.
-
-    A p-value is the share of resamples whose difference lies as far from the observed one as that lies from zero.
-    """
+    """The paired test: each resample of terms and examples is the same for both systems."""
     if [test.id for test in first.tests] != [test.id for test in second.tests]:
         raise OffscriptError("the two systems judged different tests", next="judge the same data with both")
     pairs = outcomes_of(first)[:, :, None] * outcomes_of(second)[:, None, :]  # [tests, 6, 6]
     _, counts = sums_by_term(first, pairs)
     flat = counts.reshape(len(counts), -1)
     value = _differences(flat[None])[0]
-    draws = resampled(_differences, flat, resamples, np.random.default_rng(seed))  # [resamples, 3]
-    return Comparison(*(_difference(value[column], draws[:, column], level) for column in range(3)))
+    draws = two_stage_draws(_differences, flat, resamples, np.random.default_rng(seed))  # [resamples, 3]
+    return Comparison(*differences_of_draws(value, draws, level=level, method=f"paired {METHOD}"))
 
 
 def _differences(counts: FloatArray) -> FloatArray:
@@ -45,10 +42,3 @@ def _differences(counts: FloatArray) -> FloatArray:
     )
     icats = icat(first_lms, first_ss) - icat(second_lms, second_ss)
     return np.stack([first_lms - second_lms, first_ss - second_ss, icats], axis=1)
-
-
-def _difference(value: float, draws: FloatArray, level: float) -> Difference:
-    lower, upper = (float(bound) for bound in resampling.percentile_bounds(draws, level))
-    interval = Interval(min(lower, value), max(upper, value), level, METHOD)
-    beyond = int((np.abs(draws - value) >= abs(value)).sum()) if value else len(draws)
-    return Difference(float(value), float(resampling.spread(draws)), interval, (beyond + 1) / (len(draws) + 1))

@@ -1,6 +1,6 @@
 """lms, ss and icat (§4.5.2, §4.7): per term, and as unweighted means over the terms of a domain, a task or all."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 from offscript._types import FloatArray
 from offscript.errors import OffscriptError
 from offscript.measures.stereotypes.judgements import Judgements
-from offscript.statistics import RESAMPLES, Estimate, Interval, resampling
+from offscript.statistics import RESAMPLES, Estimate, estimates_of_draws, two_stage_draws
 
 METHOD = "bootstrap over terms and examples"
 OVERALL = "overall"
@@ -75,25 +75,6 @@ def sums_by_term(judgements: Judgements, values: FloatArray) -> tuple[tuple[str,
     return tuple(names.tolist()), sums
 
 
-def resampled(
-    statistic: Callable[[FloatArray], FloatArray], counts: FloatArray, resamples: int, generator: np.random.Generator
-) -> FloatArray:
-    """The statistic of every resample, [resamples, …]: terms are drawn, and for each as many examples as it has.
-
-    `counts` [terms, outcomes] stand for the examples; `statistic` takes [block, terms, outcomes]. Whole terms alone
-    would do where they are many; a domain of three has too few to show how far they vary. What examples vary is counted
-    in both draws, so intervals err on the wide side.
-    """
-    sizes = counts.sum(axis=1, keepdims=True)  # [terms, 1]
-    shares, whole = counts / sizes, sizes[:, 0].astype(np.int64)
-    block, found = max(1, resampling.BLOCK_ELEMENTS // counts.size), []
-    for first in range(0, resamples, block):
-        rows = min(block, resamples - first)
-        drawn = generator.integers(0, len(counts), size=(rows, len(counts)))
-        found.append(statistic(generator.multinomial(whole[drawn], shares[drawn]).astype(np.float64)))
-    return np.concatenate(found)
-
-
 def score_groups(
     judgements: Judgements, *, seed: int, resamples: int = RESAMPLES, level: float = 0.95
 ) -> dict[str, CatScores]:
@@ -124,12 +105,16 @@ def score_group(
     """The scores of these tests together."""
     terms = Terms.of(judgements)
     ss, lms = terms.means().mean(axis=0)
-    draws = resampled(lambda counts: term_means(counts).mean(axis=1), terms.counts, resamples, generator)
+    draws = two_stage_draws(lambda counts: term_means(counts).mean(axis=1), terms.counts, resamples, generator)
     drawn_ss, drawn_lms = draws.T  # each [resamples]
+    values = np.array([lms, ss, icat(lms, ss)])
+    lms_score, ss_score, icat_score = estimates_of_draws(
+        values, np.column_stack([drawn_lms, drawn_ss, icat(drawn_lms, drawn_ss)]), level=level, method=METHOD
+    )
     return CatScores(
-        lms=_estimate(lms, drawn_lms, level),
-        ss=_estimate(ss, drawn_ss, level),
-        icat=_estimate(float(icat(lms, ss)), icat(drawn_lms, drawn_ss), level),
+        lms=lms_score,
+        ss=ss_score,
+        icat=icat_score,
         terms=len(terms.names),
         tests=len(judgements),
         ties=int(judgements.stereotype_ties.sum()),
@@ -145,10 +130,3 @@ def groups_of(judgements: Judgements) -> Iterator[tuple[str, Judgements]]:
     yield "", judgements
     for name in sorted(members):
         yield name, judgements.select(members[name])
-
-
-def _estimate(value: float, draws: FloatArray, level: float) -> Estimate:
-    """The interval takes in the value: icat has its peak at ss = 50, and every resample of a peak lies below it."""
-    lower, upper = (float(bound) for bound in resampling.percentile_bounds(draws, level))
-    interval = Interval(min(lower, value), max(upper, value), level, METHOD)
-    return Estimate(float(value), float(resampling.spread(draws)), interval)

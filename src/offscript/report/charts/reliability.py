@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from offscript.measures.verdicts import ReliabilityBin
 from offscript.report.charts.curves import Specification, layered
+from offscript.statistics import ReliabilityBin
 
 CONFIDENCE, RIGHT = "confidence of the verdict", "share of verdicts that are right"
 
