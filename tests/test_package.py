@@ -34,8 +34,9 @@ PUBLIC = {
     """,
     "offscript.measures": "",
     "offscript.models": """
-        Approximated Generator HubLanguageModel LSTMLanguageModel LSTMSettings LanguageModel Scored State Tabular
-        TokenSource TransformerLanguageModel TransformerSettings approximate draws_needed load_model save shipped_models
+        Approximated Generator HistoryModel HubLanguageModel LSTMLanguageModel LSTMSettings LanguageModel Scored State
+        Tabular TokenSource TransformerLanguageModel TransformerSettings approximate draws_needed load_model save
+        shipped_models
     """,
     "offscript.report": "",
     "offscript.sampling": "Draws Generated draw generate generate_each texts",

@@ -16,6 +16,7 @@ A plug-in file registers with a decorator, `@SAMPLERS.add("flatten")`.
 import contextlib
 import importlib
 import importlib.util
+import inspect
 import os
 import re
 import sys
@@ -24,9 +25,9 @@ from hashlib import sha256
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from offscript._specification import nearest
+from offscript._specification import Setting, nearest
 from offscript.errors import OffscriptError
 
 T = TypeVar("T")
@@ -132,6 +133,29 @@ class Registry(Mapping[str, T], Generic[T]):
             if isinstance(thing, EntryPoint):
                 raise OffscriptError(f"{point.value} registers no {self.kind} {point.name!r}", next="register it there")
         return thing  # type: ignore[no-any-return]
+
+
+def settings_for(
+    function: Callable[..., Any], what: str, given: Mapping[str, Setting], also: tuple[str, ...] = (), **offered: Any
+) -> dict[str, Any]:
+    """The named arguments of a call: the settings given, the function's defaults, and what it takes of `offered`.
+
+    The first parameter is not a setting. `what` is named where a setting is unknown or missing; `also` are settings
+    that someone else reads, for the hint.
+    """
+    _, *parameters = inspect.signature(function).parameters.values()
+    known = {each.name: each.default for each in parameters if each.kind is not each.VAR_KEYWORD}
+    open_ended = len(known) < len(parameters)
+    settings = {name: default for name, default in known.items() if name not in offered}
+    for key in given:
+        if key not in settings and (not open_ended or key in offered):
+            hint = nearest(key, (*settings, *also)) if settings else "leave it out"
+            raise OffscriptError(f"{what} takes no setting {key!r}", next=hint)
+    settings |= given
+    for key, value in settings.items():
+        if value is inspect.Parameter.empty:
+            raise OffscriptError(f"{what} needs a setting {key!r}", next=f"add {key}=…")
+    return settings | {name: value for name, value in offered.items() if name in known or open_ended}
 
 
 def load_plugin(place: str) -> ModuleType:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 
+from offscript import _catalogue
 from offscript.corpora import WordVocabulary
 from offscript.errors import OffscriptError
 from offscript.models import (
@@ -19,7 +20,9 @@ from offscript.models import (
     save,
     shipped_models,
 )
+from offscript.models.uniform import Uniform
 
+FROM_HUB = Uniform(WordVocabulary(["a"], end=None, unknown=None), "from the Hub")
 TABLE = {"kind": "tabular", "vocabulary": ["A", "B"], "length": 1, "next": {"": [0.5, 0.5]}}
 
 
@@ -34,7 +37,8 @@ def assets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "assets"
     for name in ("paper", "paper-student"):
         _save_lstm(folder / name, about=name)
-    monkeypatch.setattr(registry, "_ASSETS", folder)
+    monkeypatch.setattr(_catalogue, "ASSETS", folder)
+    monkeypatch.setattr(registry, "ASSETS", folder)
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
     return folder
@@ -45,9 +49,9 @@ def asked_of_hub(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """What was asked of the Hub, where nothing is."""
     asked: list[dict[str, Any]] = []
 
-    def remember(source: str, **settings: Any) -> str:
+    def remember(source: str, **settings: Any) -> Uniform:
         asked.append({"source": source, **settings})
-        return "from the Hub"
+        return FROM_HUB
 
     monkeypatch.setattr(HubLanguageModel, "load", remember)
     return asked
@@ -110,7 +114,7 @@ def test_a_tabular_file_is_a_model() -> None:
 def test_anything_else_is_asked_of_the_hub(
     asked_of_hub: list[dict[str, Any]], text: str, source: str, revision: str | None, dtype: str
 ) -> None:
-    assert load_model(text) == "from the Hub"
+    assert load_model(text) is FROM_HUB
     assert asked_of_hub == [{"source": source, "revision": revision, "dtype": dtype, "device": "cpu", "trust": False}]
 
 
@@ -168,5 +172,5 @@ def test_every_shipped_model_loads_and_is_small() -> None:
     for name in names:
         model = load_model(name)
         assert torch.isfinite(model.start(1)[0]).all()
-        folder = registry._ASSETS / name.removeprefix(registry.SHIPPED)
+        folder = registry.ASSETS / name.removeprefix(registry.SHIPPED)
         assert (folder / "weights.safetensors").stat().st_size < 16e6

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from offscript._catalogue import BUILTIN_SAMPLERS, PROPERTIES
 from offscript.errors import OffscriptError
 from offscript.sampling.transforms import (
     MaxEntropy,
@@ -17,7 +18,7 @@ from offscript.sampling.transforms import (
     check_properties,
     property_table,
 )
-from offscript.sampling.transforms.properties import PROPERTIES, random_distributions
+from offscript.sampling.transforms.properties import random_distributions
 
 ENTROPY, ORDER, SLOPE = PROPERTIES
 
@@ -138,3 +139,9 @@ def test_unknown_properties_and_faulty_functions_are_refused() -> None:
         check_properties(TopK(1)).satisfies("beauty")
     with pytest.raises(OffscriptError, match="does not return a distribution"):
         check_properties(lambda log_probs: log_probs * math.nan)
+
+
+def test_the_listed_properties_are_the_measured_ones() -> None:
+    """`offscript ls samplers` prints a table that is written down; measuring it takes torch and seconds."""
+    measured = {report.transform: tuple(map(report.satisfies, PROPERTIES)) for report in property_table()}
+    assert {entry.usual: entry.properties for entry in BUILTIN_SAMPLERS.values()} == measured

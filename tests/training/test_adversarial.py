@@ -1,7 +1,7 @@
 """What the text GANs share: rewards come back where they belong, controls, baselines, the judge's lessons, the log."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from offscript.errors import OffscriptError
 from offscript.learning import Fleet, OptimiserSettings
 from offscript.measures.bleu import leave_one_out_bleu
 from offscript.models import approximate, load_model
-from offscript.models.language_model import LanguageModel, Scored, State, scored_step_by_step
+from offscript.models.language_model import LanguageModel, State
 from offscript.models.neural import NeuralLanguageModel
 from offscript.sampling import Draws, generate
 from offscript.training import recipe_from, train
@@ -60,9 +60,6 @@ class Blank(LanguageModel):
         log_probs = torch.full((len(tokens), self.vocabulary.size), -torch.inf)
         log_probs[:, -1] = 0.0
         return log_probs, state
-
-    def score(self, tokens: Tensor, positions: range | None = None) -> Iterator[Scored]:
-        return scored_step_by_step(self, tokens, positions)
 
 
 @given(rows=st.integers(1, 9), time=st.integers(1, 8), roll_outs=st.integers(1, 6))

@@ -18,8 +18,8 @@ from offscript.measures.measurement import Measurement
 from offscript.measures.quality import measure_quality
 from offscript.measures.regret import measure_regret
 from offscript.models.language_model import LanguageModel
-from offscript.sampling.generation import Transform, generate, texts
-from offscript.sampling.transforms import parse_transform
+from offscript.sampling.generation import generate, texts
+from offscript.sampling.transforms import Transform, parse_transform
 from offscript.statistics import mean_interval
 
 

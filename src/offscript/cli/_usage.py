@@ -15,15 +15,31 @@ _BAD_USAGE: Any = typer.BadParameter.__mro__[1]  # of all kinds; this one is the
 class OneLineUsage(TyperGroup):
     """The group of all verbs: what its parsers refuse, and those of the verbs below, becomes an `OffscriptError`."""
 
-    def make_context(self, *given: Any, **settings: Any) -> Any:
-        """As the base class does."""
+    def make_context(self, info_name: Any, args: list[str], *given: Any, **settings: Any) -> Any:
+        """As the base class does; `--plugin` may also stand after a verb."""
         with _in_one_line():
-            return super().make_context(*given, **settings)
+            return super().make_context(info_name, _plugins_first(args), *given, **settings)
 
     def invoke(self, ctx: Any) -> Any:
         """As the base class does."""
         with _in_one_line():
             return super().invoke(ctx)
+
+
+def _plugins_first(arguments: list[str]) -> list[str]:
+    """The arguments with every `--plugin X` before the verb: plug-ins are loaded before a verb is looked up."""
+    first, others, rest = [], [], iter(arguments)
+    for argument in rest:
+        if argument == "--":
+            others += [argument, *rest]
+        elif argument == "--plugin":
+            place = next(rest, None)
+            if place is None:
+                return [argument]  # its value is missing, and is asked for
+            first += [argument, place]
+        else:
+            (first if argument.startswith("--plugin=") else others).append(argument)
+    return first + others
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from offscript import __version__
+from offscript._plugins import load_plugins
 from offscript.cli import audit, check, compare, generate, index, ls, measure, report, reproduce, serve, sweep, train
 from offscript.cli._usage import OneLineUsage
 
@@ -36,10 +37,24 @@ def _show_version(asked: bool) -> None:
         raise typer.Exit
 
 
+def _load_plugins(places: list[str]) -> list[str]:
+    load_plugins(places)
+    return places
+
+
 @app.callback()
 def _common(
+    plugin: Annotated[
+        list[str],
+        typer.Option(
+            help="A .py file or module that adds models, samplers or questions; may be repeated.",
+            metavar="MODULE_OR_FILE",
+            callback=_load_plugins,
+            is_eager=True,
+        ),
+    ] = [],  # noqa: B006 (typer reads it)
     version: Annotated[
         bool, typer.Option("--version", help="Print the version and exit.", callback=_show_version, is_eager=True)
     ] = False,
 ) -> None:
-    del version
+    del plugin, version

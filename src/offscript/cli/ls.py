@@ -44,26 +44,34 @@ def ls(what: Annotated[Kind, typer.Argument(help="What to list.")], as_json: Jso
 
 
 def _models() -> list[dict[str, Any]]:
-    from offscript.models import shipped_models
+    from offscript._catalogue import model_rows
 
-    return [
-        {
-            "name": name,
-            "kind": card["kind"],
-            "validation ppl": f"{card['validation']['ppl']:.2f}",
-            "about": card.get("about", ""),
-        }
-        for name, card in shipped_models().items()
-    ]
+    return list(model_rows())
 
 
 def _samplers() -> list[dict[str, Any]]:
-    from offscript.sampling.transforms.properties import PROPERTIES, property_table
+    from offscript._catalogue import BUILTIN_SAMPLERS, PROPERTIES, SAMPLERS, first_line
 
-    return [
-        {"sampler": report.transform, **{name: "yes" if report.satisfies(name) else "no" for name in PROPERTIES}}
-        for report in property_table()
+    rows: list[dict[str, Any]] = [
+        {"sampler": entry.usual, **dict(zip(PROPERTIES, entry.properties, strict=True)), "about": entry.about}
+        for entry in BUILTIN_SAMPLERS.values()
     ]
+    rows += [{"sampler": name, **_measured(name), "about": first_line(SAMPLERS[name])} for name in SAMPLERS.added]
+    shown = {True: "yes", False: "no"}
+    return [{key: shown.get(value, value) for key, value in row.items()} for row in rows]
+
+
+def _measured(sampler: str) -> dict[str, Any]:
+    """The properties of a plug-in's sampler with its default settings; blank where it needs settings."""
+    from offscript._catalogue import PROPERTIES
+    from offscript.errors import OffscriptError
+    from offscript.sampling.transforms import check_properties
+
+    try:
+        report = check_properties(sampler)
+    except OffscriptError:
+        return dict.fromkeys(PROPERTIES, "")
+    return {name: report.satisfies(name) for name in PROPERTIES}
 
 
 def _measures() -> list[dict[str, Any]]:

@@ -1,11 +1,12 @@
 """Whatever predicts the next token, behind one contract. Nothing here draws, trains or measures."""
 
+from offscript._catalogue import shipped_models
 from offscript.models.approximated import Approximated, approximate, draws_needed
 from offscript.models.generator import Generator, TokenSource
 from offscript.models.hub import HubLanguageModel
-from offscript.models.language_model import LanguageModel, Scored, State
+from offscript.models.language_model import HistoryModel, LanguageModel, Scored, State
 from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
-from offscript.models.registry import load_model, shipped_models
+from offscript.models.registry import load_model
 from offscript.models.storage import save
 from offscript.models.tabular import Tabular
 from offscript.models.transformer import TransformerLanguageModel, TransformerSettings
@@ -13,6 +14,7 @@ from offscript.models.transformer import TransformerLanguageModel, TransformerSe
 __all__ = [
     "Approximated",
     "Generator",
+    "HistoryModel",
     "HubLanguageModel",
     "LSTMLanguageModel",
     "LSTMSettings",

@@ -61,7 +61,7 @@ class HubLanguageModel(LanguageModel):
         revision: str | None = None,
         dtype: str = "float32",
         device: str = "cpu",
-        trust: bool = False,
+        trust: Setting = False,
     ) -> "HubLanguageModel":
         """From a folder, a `.gguf` file or a Hub id; weights are safetensors or GGUF, never pickles.
 
@@ -126,23 +126,17 @@ class HubLanguageModel(LanguageModel):
             )
 
 
-def code_policy(place: Mapping[str, Any], *, trust: bool) -> dict[str, bool]:
-    """What `from_pretrained` is told about code that a model brings; without `trust` such a model is refused."""
+def code_policy(place: Mapping[str, Any], *, trust: Setting) -> dict[str, bool]:
+    """What `from_pretrained` is told about code that a model brings; without `trust=1` such a model is refused."""
+    if trust not in (0, 1):  # also false and true
+        raise OffscriptError(f"trust={trust} is neither 0 nor 1", next="write trust=1, or leave it out")
     if not trust:
         refuse_remote_code(
             place["pretrained_model_name_or_path"],
             revision=place.get("revision"),
             next="add ,trust=1 to the model string if you have read the code and trust it",
         )
-    return {"trust_remote_code": trust}
-
-
-def trusts_code(settings: Mapping[str, Setting]) -> bool:
-    """Whether the settings of a model string have `trust=1`."""
-    value = settings.get("trust", 0)
-    if value not in (0, 1):  # also false and true
-        raise OffscriptError(f"trust={value} is neither 0 nor 1", next="write trust=1, or leave it out")
-    return bool(value)
+    return {"trust_remote_code": bool(trust)}
 
 
 def _opened(source: str, place: dict[str, Any], dtype: torch.dtype) -> tuple[Any, Any]:

@@ -55,9 +55,9 @@ class LanguageModel(ABC):
         return self
 
     @property
-    @abstractmethod
     def device(self) -> torch.device:
         """Where tokens are read and distributions are answered."""
+        return torch.device("cpu")
 
     @property
     @abstractmethod
@@ -72,12 +72,17 @@ class LanguageModel(ABC):
     def advance(self, state: State, tokens: Tensor) -> tuple[Tensor, State]:
         """Read one token a row, [rows]; answer the next log-probabilities [rows, V] and the new state."""
 
-    @abstractmethod
     def score(self, tokens: Tensor, positions: range | None = None) -> Iterator[Scored]:
         """Log-probabilities at the positions (all by default) of [rows, time] tokens, in chunks of bounded size.
 
-        Models of one vocabulary cut the same tokens into the same chunks.
+        Models of one vocabulary cut the same tokens into the same chunks. Unless a model knows a faster way, it is
+        asked step by step.
         """
+        asked = checked_positions(tokens, positions)
+        inputs = preceded_by_start(tokens, self.vocabulary.start)[:, : asked.stop]
+        answers = islice(stepped(self.advance, self.begin(len(tokens)), inputs), asked.start, None)
+        for chunk in chunks_of(asked, len(tokens), self.vocabulary.size):
+            yield Scored(chunk, torch.stack(list(islice(answers, len(chunk))), dim=1))
 
     def read(self, state: State, tokens: Tensor) -> tuple[Tensor, State]:
         """Read several tokens a row, [rows, time > 0]; answer the log-probabilities after the last."""
@@ -101,13 +106,36 @@ class LanguageModel(ABC):
         return torch.cat(columns, dim=1)
 
 
-def scored_step_by_step(model: LanguageModel, tokens: Tensor, positions: range | None) -> Iterator[Scored]:
-    """`score` by `advance`, for models that know no faster way."""
-    asked = checked_positions(tokens, positions)
-    inputs = preceded_by_start(tokens, model.vocabulary.start)[:, : asked.stop]
-    answers = islice(stepped(model.advance, model.begin(len(tokens)), inputs), asked.start, None)
-    for chunk in chunks_of(asked, len(tokens), model.vocabulary.size):
-        yield Scored(chunk, torch.stack(list(islice(answers, len(chunk))), dim=1))
+@dataclass(frozen=True)
+class History(State):
+    """Everything that was read, the start token first."""
+
+    tokens: Tensor  # [rows, time]
+
+    def select(self, rows: Tensor) -> "History":
+        return History(self.tokens[rows])
+
+
+class HistoryModel(LanguageModel):
+    """A model that keeps no state and reads whole histories at every step: fill in `predict`."""
+
+    @abstractmethod
+    def predict(self, histories: Tensor) -> Tensor:
+        """Next-token log-probabilities [rows, V] after histories [rows, time], the start token first."""
+
+    @property
+    def weight_hash(self) -> str:
+        """The model's name and class; a model with weights gives their hash."""
+        return f"{self.name} {type(self).__qualname__}"
+
+    def begin(self, rows: int) -> State:
+        return History(torch.empty(rows, 0, dtype=torch.long, device=self.device))
+
+    def advance(self, state: State, tokens: Tensor) -> tuple[Tensor, State]:
+        assert isinstance(state, History)
+        read = torch.cat([state.tokens, tokens.to(self.device).unsqueeze(1)], dim=1)
+        with torch.inference_mode():
+            return self.predict(read), History(read)
 
 
 def stepped(step: Callable[[State, Tensor], tuple[Tensor, State]], state: State, inputs: Tensor) -> Iterator[Tensor]:

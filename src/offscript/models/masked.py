@@ -9,10 +9,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from offscript._catalogue import MODELS, SHIPPED, shipped_models
 from offscript._specification import parse_specification
 from offscript.errors import OffscriptError
-from offscript.models.hub import DTYPES, code_policy, trusts_code
-from offscript.models.registry import HUB, SHIPPED, shipped_models
+from offscript.models.hub import DTYPES, code_policy
+from offscript.models.registry import HUB
 
 _MASKED = ("ForMaskedLM", "ForPreTraining")
 
@@ -122,8 +123,8 @@ def _is_on_hub(source: str) -> bool:
     path = Path(source)
     if path.exists():
         return (path / "config.json").is_file()
-    shipped = source.startswith(SHIPPED) or SHIPPED + source in shipped_models()
-    return not (shipped or path.suffix or path.is_absolute() or source.startswith("."))
+    elsewhere = source.partition("/")[0] in MODELS or SHIPPED + source in shipped_models()
+    return not (elsewhere or path.suffix or path.is_absolute() or source.startswith("."))
 
 
 def _place(text: str) -> tuple[str, dict[str, Any], str]:
@@ -135,4 +136,4 @@ def _place(text: str) -> tuple[str, dict[str, Any], str]:
     if dtype not in DTYPES:
         raise OffscriptError(f"unknown dtype {dtype!r}", next=f"known: {', '.join(DTYPES)}")
     place: dict[str, Any] = {"pretrained_model_name_or_path": name, "revision": revision or "main"}
-    return source, place | code_policy(place, trust=trusts_code(named.settings)), dtype
+    return source, place | code_policy(place, trust=named.settings.get("trust", 0)), dtype

@@ -9,6 +9,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from offscript._catalogue import CARD, WEIGHTS
 from offscript._files import replacing, sha256_of, write_json
 from offscript.corpora.vocabularies import encode_prose
 from offscript.errors import OffscriptError
@@ -17,7 +18,7 @@ from offscript.models.language_model import LanguageModel
 from offscript.models.masked import MaskedLanguageModel, names_masked_model
 from offscript.models.neural import NeuralLanguageModel
 from offscript.models.registry import load_model
-from offscript.models.storage import CARD, WEIGHTS, read_card
+from offscript.models.storage import read_card
 
 KIND = "next-sentence"
 Pairs = Sequence[tuple[str, str]]

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from offscript.corpora.vocabularies import Vocabulary
 from offscript.models.generator import FLOOR, ModelGenerator, counted, log_shares
-from offscript.models.language_model import SCORE_BUDGET, LanguageModel, Scored, State, scored_step_by_step
+from offscript.models.language_model import SCORE_BUDGET, LanguageModel, Scored, State
 from offscript.models.neural import NeuralLanguageModel
 
 Memory = tuple[Tensor, Tensor]
@@ -124,7 +124,7 @@ class NoiseLSTM(NeuralLanguageModel):
         return log_shares(counts, self.settings.states, FLOOR), after
 
     def score(self, tokens: Tensor, positions: range | None = None) -> Iterator[Scored]:
-        return scored_step_by_step(self, tokens, positions)
+        return LanguageModel.score(self, tokens, positions)
 
     def log_likelihoods(self, tokens: Tensor) -> Tensor:
         return LanguageModel.log_likelihoods(self, tokens)
@@ -156,9 +156,6 @@ class _Given(LanguageModel):
     def advance(self, state: State, tokens: Tensor) -> tuple[Tensor, State]:
         counts, state = self._model.vote(state, tokens)
         return counts.double().log(), state
-
-    def score(self, tokens: Tensor, positions: range | None = None) -> Iterator[Scored]:
-        return scored_step_by_step(self, tokens, positions)
 
 
 class NoiseStates(ModelGenerator[NoiseLSTM]):

@@ -1,44 +1,43 @@
 """Model strings: `offscript/news`, a folder, a tabular file, a `.gguf` file, `hf/gpt2@main,dtype=float32`.
 
 Any of them with `,approximate=2000` is the model that 2,000 draws after each history make of it.
-`uniform,vocabulary=text8` knows nothing but the symbols.
+`uniform,vocabulary=text8` knows nothing but the symbols. Plug-ins add names of their own: `toy/REST,setting=2`.
 """
 
 import difflib
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
+from offscript._catalogue import ASSETS, MODELS, SHIPPED, shipped_models
+from offscript._plugins import settings_for
 from offscript._specification import Setting, Specification, nearest, parse_specification
 from offscript.corpora.vocabularies import CharacterVocabulary
 from offscript.errors import OffscriptError
 from offscript.models.approximated import approximate
 from offscript.models.devices import usable_device
 from offscript.models.generator import FLOOR
-from offscript.models.hub import HubLanguageModel, trusts_code
+from offscript.models.hub import HubLanguageModel
 from offscript.models.language_model import LanguageModel
 from offscript.models.pickles import refuse_pickles
 from offscript.models.seqgan_oracle import is_seqgan_oracle, load_seqgan_oracle
-from offscript.models.storage import CARD, WEIGHTS, load, read_card
+from offscript.models.storage import load
 from offscript.models.tabular import Tabular
 from offscript.models.uniform import Uniform
 
-SHIPPED, HUB, UNIFORM = "offscript/", "hf/", "uniform"
-_ASSETS = Path(__file__).parent.parent / "assets"
-_HUB_SETTINGS = ("dtype", "trust")
+HUB = "hf/"
 _APPROXIMATION = ("approximate", "floor", "seed")
 
 
-def shipped_models() -> dict[str, dict[str, Any]]:
-    """The cards of the language models that come with the package, by their full name.
-
-    What else ships with a card, such as a model of stances, holds its weights in other files.
-    """
-    folders = sorted(card.parent for card in _ASSETS.glob(f"*/{CARD}") if (card.parent / WEIGHTS).is_file())
-    return {SHIPPED + folder.name: read_card(folder) for folder in folders}
-
-
 def load_model(text: str, *, device: str = "cpu") -> LanguageModel:
-    """The model a string names: a bare name is a shipped one, else a path, else a Hub id."""
+    """The model a string names: a scheme (`hf/…`, a plug-in's) or a shipped name, else a path, else a Hub id.
+
+    Args:
+        text: The model string, with settings after commas.
+        device: Where the model computes, such as `cpu`, `cuda:1` or `mps`.
+
+    Returns:
+        A model ready to be asked, in evaluation mode.
+    """
     usable_device(device)
     named = parse_specification(text)
     if "approximate" not in named.settings:
@@ -46,6 +45,29 @@ def load_model(text: str, *, device: str = "cpu") -> LanguageModel:
     asked = {key: value for key, value in named.settings.items() if key in _APPROXIMATION}
     others = {key: value for key, value in named.settings.items() if key not in _APPROXIMATION}
     return _approximated(_loaded(Specification(named.name, others), device), asked)
+
+
+def load_shipped(name: str, *, device: str = "cpu") -> LanguageModel:
+    """A model that ships with the package, by its name without `offscript/`."""
+    if name not in _bare_names():
+        raise OffscriptError(f"no shipped model is called {SHIPPED + name!r}", next=nearest(name, _bare_names()))
+    return load(ASSETS / name, device=device, name=SHIPPED + name)
+
+
+def load_hub(name: str, *, dtype: str = "float32", trust: Setting = 0, device: str = "cpu") -> LanguageModel:
+    """A causal model of the Hugging Face Hub (`ID`, `ID@REVISION`), a folder of its layout, or a `.gguf` file."""
+    source, _, revision = (name, "", "") if Path(name).exists() else name.partition("@")
+    return HubLanguageModel.load(source, revision=revision or None, dtype=str(dtype), device=device, trust=trust)
+
+
+def load_uniform(rest: str, *, vocabulary: str | None = None, device: str = "cpu") -> LanguageModel:
+    """The uniform model over the symbols of `text8`, or over those of the model that `vocabulary` names."""
+    if rest:
+        raise OffscriptError(f"uniform/{rest} names no model", next="write uniform,vocabulary=MODEL")
+    if vocabulary is None:
+        return Uniform(CharacterVocabulary(), "uniform")
+    symbols = CharacterVocabulary() if vocabulary == "text8" else load_model(vocabulary, device=device).vocabulary
+    return Uniform(symbols, f"uniform,vocabulary={vocabulary}")
 
 
 def _approximated(model: LanguageModel, asked: dict[str, Setting]) -> LanguageModel:
@@ -57,37 +79,31 @@ def _approximated(model: LanguageModel, asked: dict[str, Setting]) -> LanguageMo
 
 
 def _loaded(named: Specification, device: str) -> LanguageModel:
-    if named.name == UNIFORM:
-        return _uniform(named, device)
-    if named.name.startswith(SHIPPED):
-        return _shipped(named, device)
-    if named.name.startswith(HUB):
-        return _from_hub(named.name.removeprefix(HUB), named, device)
+    scheme, _, rest = named.name.partition("/")
+    if scheme in MODELS:
+        return _by(MODELS[scheme], rest, named, device)
     if named.name in _bare_names():
-        return _shipped(Specification(SHIPPED + named.name, named.settings), device)
+        return _by(load_shipped, named.name, named, device)
     path = Path(named.name)
     if path.exists():
-        return _from_path(path, named, device)
+        return _by(_loader_of(path), named.name, named, device)
     if path.suffix or path.is_absolute() or named.name.startswith("."):
         raise OffscriptError(f"there is no file or folder {named.name}", next="check the path")
     if close := difflib.get_close_matches(named.name, _bare_names(), n=1):
         hint = f"did you mean {close[0]!r}? write {HUB}{named.name} for the Hub's"
         raise OffscriptError(f"no model is called {named.name!r} here", next=hint)
-    return _from_hub(named.name, named, device)
+    return _by(load_hub, named.name, named, device)
 
 
-def _uniform(named: Specification, device: str) -> LanguageModel:
-    _refuse_settings(named, ("vocabulary",))
-    of = str(named.settings.get("vocabulary", "text8"))
-    return Uniform(CharacterVocabulary() if of == "text8" else load_model(of, device=device).vocabulary, str(named))
-
-
-def _shipped(named: Specification, device: str) -> LanguageModel:
-    _refuse_settings(named, ())
-    bare = named.name.removeprefix(SHIPPED)
-    if bare not in _bare_names():
-        raise OffscriptError(f"no shipped model is called {named.name!r}", next=nearest(bare, _bare_names()))
-    return load(_ASSETS / bare, device=device, name=named.name)
+def _by(loader: Callable[..., LanguageModel], rest: str, named: Specification, device: str) -> LanguageModel:
+    settings = settings_for(loader, named.name, named.settings, also=("approximate",), device=device)
+    model = loader(rest, **settings)
+    if not isinstance(model, LanguageModel):
+        kind = type(model).__name__
+        raise OffscriptError(f"the loader of {named.name} returned a {kind}", next="return a LanguageModel")
+    if model.name == LanguageModel.name:
+        model.name = str(named)
+    return model
 
 
 def _bare_names() -> list[str]:
@@ -95,30 +111,23 @@ def _bare_names() -> list[str]:
     return [name.removeprefix(SHIPPED) for name in shipped_models()]
 
 
-def _from_path(path: Path, named: Specification, device: str) -> LanguageModel:
+def _loader_of(path: Path) -> Callable[..., LanguageModel]:
     if path.is_file():
         refuse_pickles(path)
     if path.suffix == ".json":
-        _refuse_settings(named, ())
-        return Tabular.load(path)
+        return _load_tabular
     if path.suffix == ".gguf" or (path / "config.json").is_file():
-        return _from_hub(str(path), named, device)
-    _refuse_settings(named, ())
-    if is_seqgan_oracle(path):
-        return load_seqgan_oracle(path, device=device)
-    return load(path, device=device)
+        return load_hub
+    return _load_seqgan_oracle if is_seqgan_oracle(path) else _load_trained
 
 
-def _from_hub(name: str, named: Specification, device: str) -> LanguageModel:
-    _refuse_settings(named, _HUB_SETTINGS)
-    source, _, revision = (name, "", "") if Path(name).exists() else name.partition("@")
-    dtype = str(named.settings.get("dtype", "float32"))
-    trust = trusts_code(named.settings)
-    return HubLanguageModel.load(source, revision=revision or None, dtype=dtype, device=device, trust=trust)
+def _load_tabular(path: str) -> LanguageModel:
+    return Tabular.load(Path(path))
 
 
-def _refuse_settings(named: Specification, known: tuple[str, ...]) -> None:
-    for key in named.settings:
-        if key not in known:
-            hint = nearest(key, (*known, "approximate")) if known else "leave it out"
-            raise OffscriptError(f"{named.name} takes no setting {key!r}", next=hint)
+def _load_seqgan_oracle(path: str, *, device: str) -> LanguageModel:
+    return load_seqgan_oracle(Path(path), device=device)
+
+
+def _load_trained(path: str, *, device: str) -> LanguageModel:
+    return load(Path(path), device=device)

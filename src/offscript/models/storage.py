@@ -9,6 +9,7 @@ from pydantic import BaseModel, ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
+from offscript._catalogue import CARD, WEIGHTS
 from offscript._config import first_fault
 from offscript._files import replacing, sha256_of, write_json
 from offscript._specification import nearest
@@ -29,7 +30,7 @@ KINDS: dict[str, tuple[type[NeuralLanguageModel], type[BaseModel]]] = {
 }
 """Kinds of trainable model: the network and its settings."""
 
-WEIGHTS, VOCABULARY, CARD = "weights.safetensors", "vocabulary.json", "card.json"
+VOCABULARY = "vocabulary.json"
 TOKENIZER = "tokenizer"
 """A Hugging Face tokenizer goes along with the model, in its own files."""
 

@@ -97,10 +97,6 @@ class Tabular(LanguageModel):
         return cls.from_json(described, name=path.stem)
 
     @property
-    def device(self) -> torch.device:
-        return torch.device("cpu")
-
-    @property
     def weight_hash(self) -> str:
         content = json.dumps([self._histories, self._log_probs.tolist(), self.length])
         return hashlib.sha256(content.encode()).hexdigest()

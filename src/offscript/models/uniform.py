@@ -28,10 +28,6 @@ class Uniform(LanguageModel):
         self.vocabulary, self.name = vocabulary, name
 
     @property
-    def device(self) -> torch.device:
-        return torch.device("cpu")
-
-    @property
     def weight_hash(self) -> str:
         return f"uniform {self.vocabulary.fingerprint}"
 

@@ -2,15 +2,14 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from offscript.errors import OffscriptError
 from offscript.models.language_model import LanguageModel
-from offscript.sampling.categorical import draw
-from offscript.sampling.randomness import Draws, RowDraws, Seed, as_normal
+from offscript.sampling.randomness import Draws, Seed, as_normal, draw
+from offscript.sampling.transforms.base import Transform
 
 Progress = Callable[[int], None]
 """Told after each batch how many rows it finished."""
@@ -20,14 +19,6 @@ _NOISE = 11
 
 _FEWEST_ROWS = 16
 """For fewer rows MKL adds up matrix products in another order: with their rounding, draws would depend on the batch."""
-
-
-class Transform(Protocol):
-    """Log-probabilities [rows, V] in, log-probabilities out; see `offscript.sampling.transforms`."""
-
-    def __call__(
-        self, log_probs: Tensor, draws: RowDraws | None = None, step: int = 0, first_row: int = 0
-    ) -> Tensor: ...
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Random numbers that belong to a row and a step, so that no figure depends on the batch size."""
+"""Random numbers that belong to a row and a step, so that no figure depends on the batch size; draws made with them."""
 
 from typing import Protocol
 
@@ -70,3 +70,28 @@ def as_normal(uniform: Tensor) -> Tensor:
     """Standard normal numbers from uniform ones in [0, 1), in double precision."""
     numbers: Tensor = torch.special.ndtri(uniform.clamp(min=torch.finfo(uniform.dtype).tiny))
     return numbers
+
+
+def draw(log_probs: Tensor, uniform: Tensor) -> Tensor:
+    """One token a row of [rows, V] log-probabilities, for a uniform number a row in [0, 1).
+
+    The token is the first whose cumulative probability exceeds the number, so a token of probability zero is
+    never drawn. The distribution need not be normalised.
+    """
+    cumulative = log_probs.exp().cumsum(dim=-1)  # [rows, V]
+    total = cumulative[:, -1:]
+    _require_positive(total.squeeze(1))
+    target = uniform.to(cumulative).view(-1, 1) * total
+    below = torch.nextafter(total, torch.zeros_like(total))
+    return torch.searchsorted(cumulative, torch.minimum(target, below), right=True).squeeze(1)
+
+
+def _require_positive(totals: Tensor) -> None:
+    wrong = ~((totals > 0) & totals.isfinite())
+    if wrong.any():
+        row = int(wrong.nonzero()[0])
+        raise OffscriptError(
+            f"row {row} of {len(totals)} is no distribution to draw from",
+            why=f"its probabilities sum to {float(totals[row])}",
+            next="look at the model that gave it",
+        )

@@ -11,8 +11,7 @@ import torch
 from torch import Tensor
 
 from offscript.models.language_model import SCORE_BUDGET, LanguageModel
-from offscript.sampling.categorical import draw
-from offscript.sampling.randomness import Draws
+from offscript.sampling.randomness import Draws, draw
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,7 @@ from torch import Tensor
 from offscript.learning import Loss
 from offscript.models.language_model import preceded_by_start
 from offscript.models.neural import NeuralLanguageModel
-from offscript.sampling.categorical import draw
-from offscript.sampling.randomness import Draws
+from offscript.sampling.randomness import Draws, draw
 from offscript.training.algorithm import Algorithm, AlgorithmSettings, Step, TokenBatch
 from offscript.training.teacher_forcing import negative_log_likelihood
 

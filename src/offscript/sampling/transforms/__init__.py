@@ -1,16 +1,13 @@
 """Sampling algorithms as transforms of next-token distributions. What draws tokens or scores text may not enter."""
 
 from offscript.sampling.transforms.base import Ancestral, Greedy, Transform
-from offscript.sampling.transforms.entropy import MaxEntropy, TargetEntropy
-from offscript.sampling.transforms.hub import as_logits_processor
-from offscript.sampling.transforms.parsing import TRANSFORMS, parse_transform
+from offscript.sampling.transforms.parsing import as_logits_processor, parse_transform
 from offscript.sampling.transforms.properties import PropertyReport, check_properties, property_table
 from offscript.sampling.transforms.randomised import NoisedTopK, RandomMask, RandomMaskAll, RandomTopK
-from offscript.sampling.transforms.temperature import Tempered, TemperedTopK
+from offscript.sampling.transforms.temperature import MaxEntropy, TargetEntropy, Tempered, TemperedTopK
 from offscript.sampling.transforms.truncation import Epsilon, Eta, MinP, Nucleus, TopK, Typical
 
 __all__ = [
-    "TRANSFORMS",
     "Ancestral",
     "Epsilon",
     "Eta",

@@ -1,20 +1,63 @@
 """What every transform is: validated settings that turn a model's log-probabilities into those one draws from."""
 
+import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import ClassVar
+from typing import Any, ClassVar, get_type_hints
 
 import torch
 from torch import Tensor
 
 from offscript.errors import OffscriptError
 from offscript.sampling.randomness import RowDraws
-from offscript.sampling.transforms.settings import check_settings
 
 NEVER = float("-inf")
 
 _STREAM = 3
 """Transforms draw from a stream of their own: the numbers that choose tokens are not theirs."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """Numbers from `lower` to `upper`; `letter` is the thesis's name for a setting that is spelled out here."""
+
+    lower: float
+    upper: float = math.inf
+    includes_lower: bool = False
+    includes_upper: bool = True
+    whole: bool = False
+    letter: str = ""
+
+    def __contains__(self, value: object) -> bool:
+        if isinstance(value, bool) or not isinstance(value, int if self.whole else (int, float)):
+            return False
+        above = value >= self.lower if self.includes_lower else value > self.lower
+        below = value <= self.upper if self.includes_upper else value < self.upper
+        return above and below and math.isfinite(value)
+
+    def describe(self, name: str) -> str:
+        """`0 < p <= 1`, as in an error message."""
+        kind = ", a whole number" if self.whole else ""
+        below = f" {'<=' if self.includes_upper else '<'} {self.upper:g}" if math.isfinite(self.upper) else ""
+        return f"{self.lower:g} {'<=' if self.includes_lower else '<'} {name}{below}{kind}"
+
+
+_ANY_NUMBER = Range(-math.inf)
+
+
+def ranges(transform: type[Any]) -> dict[str, Range]:
+    """The range of every setting of a transform, in the order of its settings."""
+    hints = get_type_hints(transform, include_extras=True)
+    return {field.name: getattr(hints[field.name], "__metadata__", (_ANY_NUMBER,))[0] for field in fields(transform)}
+
+
+def check_settings(transform: Any) -> None:
+    """Refuse a transform whose settings are out of range."""
+    for name, allowed in ranges(type(transform)).items():
+        value = getattr(transform, name)
+        if value not in allowed:
+            raise OffscriptError(f"{transform.name} with {name}={value!r}", next=f"it takes {allowed.describe(name)}")
 
 
 @dataclass(frozen=True)
@@ -83,6 +126,28 @@ class Randomised(Transform):
     @abstractmethod
     def weigh(self, log_probs: Tensor, uniforms: Tensor) -> Tensor:
         """Log-weights, not normalised, in a new tensor; `uniforms` is [rows, width] in [0, 1)."""
+
+
+@dataclass(frozen=True)
+class Plain(Deterministic):
+    """A function of log-probabilities and settings, as plug-ins register them."""
+
+    label: str
+    function: Callable[..., Tensor]
+    settings: tuple[tuple[str, Any], ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", self.label)
+
+    def weigh(self, log_probs: Tensor) -> Tensor:
+        weights = self.function(log_probs, **dict(self.settings))
+        if weights.shape != log_probs.shape:
+            shapes = f"{tuple(log_probs.shape)} became {tuple(weights.shape)}"
+            raise OffscriptError(f"the sampler {self.name} changes the shape", why=shapes, next="return [rows, V]")
+        return weights.clone() if weights is log_probs else weights
+
+    def __str__(self) -> str:
+        return ",".join([self.name, *(f"{name}={value}" for name, value in self.settings)])
 
 
 @dataclass(frozen=True)

@@ -7,31 +7,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from offscript._catalogue import BUILTIN_SAMPLERS, PROPERTIES
 from offscript.errors import OffscriptError
 from offscript.sampling.randomness import Draws
 from offscript.sampling.transforms.base import Transform
 from offscript.sampling.transforms.parsing import parse_transform
 
-PROPERTIES = ("entropy reduction", "order preservation", "slope preservation")
-
-SETTINGS_OF_THE_THESIS = (
-    "ancestral",
-    "greedy",
-    "top-k,k=30",
-    "nucleus,p=0.8",
-    "tempered,temperature=0.85",
-    "tempered-top-k,k=50,temperature=0.8",
-    "random-top-k,maximum=90",
-    "max-entropy,entropy=2.75",
-    "random-mask,rate=0.75",
-    "random-mask-all,rate=0.75",
-    "noised-top-k,k=50,weight=0.005",
-    "target-entropy,entropy=2.75",
-    "min-p,p=0.1",
-    "typical,p=0.9",
-    "eta,epsilon=0.01",
-    "epsilon,epsilon=0.01",
-)
+SETTINGS_OF_THE_THESIS = tuple(entry.usual for entry in BUILTIN_SAMPLERS.values())
 """Table 5.1's settings, and usual ones for the transforms that are not in it."""
 
 _ENTROPY_ROUNDING = 1e-9

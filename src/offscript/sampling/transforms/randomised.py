@@ -6,8 +6,7 @@ from typing import Annotated, ClassVar
 import torch
 from torch import Tensor
 
-from offscript.sampling.transforms.base import Randomised, keep
-from offscript.sampling.transforms.settings import Range
+from offscript.sampling.transforms.base import Randomised, Range, keep
 
 
 @dataclass(frozen=True)

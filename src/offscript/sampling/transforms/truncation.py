@@ -11,8 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from offscript.sampling.transforms.base import Deterministic, keep
-from offscript.sampling.transforms.settings import Range
+from offscript.sampling.transforms.base import Deterministic, Range, keep
 
 _ROWS_AT_ONCE = 64
 """Rows sorted together: what the sort leaves in the cache serves the sums after it."""

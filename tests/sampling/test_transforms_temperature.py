@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from offscript.sampling.transforms import MaxEntropy, TargetEntropy
-from offscript.sampling.transforms import entropy as module
+from offscript.sampling.transforms import temperature as module
 
 INF = math.inf
 TARGETS = (0.01, 0.1, 1.0, 2.75, 5.0)
