@@ -218,8 +218,8 @@ def test_hub_rows_are_the_same_tests(tmp_path: Path, monkeypatch: pytest.MonkeyP
     expected = read_association_tests(written(tmp_path, document()))
     labels = datasets.ClassLabel(names=["anti-stereotype", "stereotype", "unrelated"])
 
-    def load(name: str, task: str, split: str) -> Any:
-        assert (name, split) == ("McGill-NLP/stereoset", "validation")
+    def load(name: str, task: str, split: str, streaming: bool) -> Any:
+        assert (name, split, streaming) == ("McGill-NLP/stereoset", "validation", True)
         rows = copy.deepcopy(content[task])
         for row in rows:
             for sentence in row["sentences"]:

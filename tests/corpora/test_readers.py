@@ -1,5 +1,6 @@
 """Readers: every format and compression gives the same sentences; every fault names its file and line."""
 
+import bz2
 import csv
 import gzip
 import json
@@ -17,11 +18,12 @@ from hypothesis import strategies as st
 from offscript.corpora import read_corpus, read_sentences
 from offscript.errors import OffscriptError
 
-LINE = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"))
+LINE = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\0"))
 COMPRESS: dict[str, Callable[[bytes], bytes]] = {
     "": bytes,
     ".gz": gzip.compress,
     ".xz": lzma.compress,
+    ".bz2": bz2.compress,
     ".zst": zstandard.compress,
 }
 
@@ -123,10 +125,14 @@ def test_a_missing_second_source_is_told_before_the_first_is_read(tmp_path: Path
         ("a.jsonl", b"[" * 100_000, "a.jsonl, line 1: not valid JSON"),
         ("a.jsonl", b"9" * 5000, "a.jsonl, line 1: not valid JSON"),
         ("a.csv", b"id,text\n1,one\n2,two,three\n", "a.csv, line 3: 3 values under 2 columns"),
-        ("a.csv", b"id,body\n1,one\n", "a.csv, line 1: no field 'text'"),
+        ("a.csv", b"id,body\n1,one\n", "a.csv, line 1: no column 'text'"),
         ("a.csv", b'text\n"never\nclosed\n', "a.csv, line 3: not valid CSV in the row from line 2"),
         ("a.csv", b"text\n" + b"a" * 200_000, "a.csv, line 2: not valid CSV in the row from line 2"),
         ("a.csv", b"text\n", "a.csv holds no sentence"),
+        ("a.txt", b"fine\nnu\0l\n", "a.txt, line 2: byte 3 is 0"),
+        ("a.txt", "fine\n".encode("utf-16-le"), "a.txt, line 1: byte 2 is 0"),
+        ("a.jsonl", b'{"text": "one", "text": "two"}\n', "a.jsonl, line 1: field 'text' is given twice"),
+        ("a.bz2", b"not bzip2", "a.bz2, after line 0: cannot be read on"),
         ("a.gz", b"not gzip", "a.gz, after line 0: cannot be read on"),
         ("a.xz", b"not xz", "a.xz, after line 0: cannot be read on"),
         ("a.zst", b"not zstd", "a.zst, after line 0: cannot be read on"),
@@ -138,14 +144,14 @@ def test_bad_input_is_one_line_that_names_file_and_line(
     assert expected in message(written(tmp_path / name, content))
 
 
-@pytest.mark.parametrize("suffix", [".gz", ".xz", ".zst"])
+@pytest.mark.parametrize("suffix", [".gz", ".xz", ".bz2", ".zst"])
 @pytest.mark.parametrize("kept", [0.5, 0.99])
 def test_a_truncated_compressed_file_is_noticed(tmp_path: Path, suffix: str, kept: float) -> None:
     whole = COMPRESS[suffix]("".join(f"sentence {index**3}\n" for index in range(5000)).encode())
     assert "cannot be read on" in message(written(tmp_path / f"a.txt{suffix}", whole[: int(kept * len(whole))]))
 
 
-@pytest.mark.parametrize("suffix", [".gz", ".xz", ".zst"])
+@pytest.mark.parametrize("suffix", [".gz", ".xz", ".bz2", ".zst"])
 def test_concatenated_compressed_files_are_read_through(tmp_path: Path, suffix: str) -> None:
     parts = [COMPRESS[suffix](text) for text in (b"one\ntw", b"", b"o\nthree\n")]
     assert list(read_sentences(written(tmp_path / f"a.txt{suffix}", b"".join(parts)))) == ["one", "two", "three"]
@@ -185,7 +191,7 @@ def test_a_line_of_five_gigabytes_is_refused_without_reading_it(tmp_path: Path) 
     assert peak < 300 * 2**20
 
 
-@pytest.mark.parametrize("suffix", [".gz", ".xz", ".zst"])
+@pytest.mark.parametrize("suffix", [".gz", ".xz", ".bz2", ".zst"])
 def test_a_compressed_line_that_unpacks_to_much_is_refused_in_little_memory(tmp_path: Path, suffix: str) -> None:
     source = written(tmp_path / f"a.txt{suffix}", COMPRESS[suffix](bytes(32 * 2**20)))
     tracemalloc.start()

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from offscript.corpora.prose import sentence_starts
 from offscript.errors import OffscriptError
 from offscript.factcheck.documents import Document, read_documents
 from offscript.factcheck.documents.document import document_of_sentences
-from offscript.factcheck.documents.sentences import sentence_starts
-from offscript.factcheck.documents.wikitext import plain_text
+from offscript.factcheck.documents.markup import plain_text
 
 PAGE = "<page><title>{title}</title><ns>{ns}</ns><id>{id}</id>{extra}<revision><id>9</id><timestamp>2019</timestamp>\
 <text>{text}</text></revision></page>"

@@ -1,50 +1,71 @@
-"""Lines of a plain or compressed file, one at a time, in memory that does not grow."""
+"""Text files, plain or compressed, line by line: every file that offscript reads as text is opened here.
 
-import gzip
+Memory does not grow with the file. A pipe or device, a compressed file that unpacks to far more than text does, a
+line without an end and bytes that are not text each give one error that names the file and the line.
+"""
+
+import bz2
 import io
-import json
 import lzma
+import os
+import re
+import stat
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import ModuleType
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, Protocol, cast
 
 from offscript.errors import OffscriptError, missing_package
 
-COMPRESSIONS = (".gz", ".xz", ".zst")
+COMPRESSIONS = (".gz", ".xz", ".bz2", ".zst")
 # text8, 100 MB on one line, must fit.
 MAX_LINE_BYTES = 1 << 27
-BYTE_ORDER_MARK = "\ufeff"
+# Text shrinks to a third or a tenth, tables of labels to a hundredth; bombs to a thousandth and less.
+MAX_RATIO = 250
+FREE_OF_RATIO = 1 << 26
+# English Wikipedia unpacks to 100 GB.
+MAX_UNPACKED = 1 << 38
+UNPACKED_SETTING = "OFFSCRIPT_MAX_UNPACKED"
+_SIZE = re.compile(r"(\d{1,15})([KMGT]?)B?", re.IGNORECASE)
+_XZ_MEMORY = 1 << 29
+_BLOCK = 1 << 16
 # A zstd block of 4 bytes may stand for 128 KiB, so small reads bound what one of them can unpack to.
-ZSTD_READ = 256
+_ZSTD_BLOCK = 256
+_BYTE_ORDER_MARK = "\ufeff"
+_OTHER_KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFSOCK: "a socket"}
 
 
 class Lines:
-    """The decoded lines of a file, line ends kept. `number` is the line last read, so that errors can name it."""
+    """The decoded lines of a file with their line ends.
 
-    def __init__(self, path: Path, max_line_bytes: int = MAX_LINE_BYTES) -> None:
-        self.path, self.number = path, 0
-        self._longest = max_line_bytes
+    Args:
+        path: The file; the suffixes .gz, .xz, .bz2 and .zst mean that it is compressed.
+        max_line_bytes: The longest line that is accepted, its end not counted.
+
+    Attributes:
+        number: The number of the line last read, from 1, so that errors can name it.
+    """
+
+    def __init__(self, path: Path | str, max_line_bytes: int = MAX_LINE_BYTES) -> None:
+        self.path, self.number = Path(path), 0
+        self.max_line_bytes = max_line_bytes
 
     def __iter__(self) -> Iterator[str]:
-        with _opened(self.path) as stream:
+        self.number = 0
+        with open_bytes(self.path) as stream:
             while raw := self._next_raw(stream):
                 self.number += 1
                 yield self._decoded(raw)
 
-    def records(self) -> Iterator[dict[str, Any]]:
-        """What the lines hold, a JSON object each; blank ones are left out."""
+    def whole(self) -> str:
+        """The text of the file, which may be as long as the longest line."""
+        lines, length = [], 0
         for line in self:
-            if not line.strip():
-                continue
-            try:
-                record = json.loads(line)
-            except (ValueError, RecursionError) as error:
-                raise self.fault("not valid JSON", why=str(error), next="write one JSON object a line") from error
-            if not isinstance(record, dict):
-                raise self.fault(f"not a JSON object but {type(record).__name__}", next="write one JSON object a line")
-            yield record
+            lines.append(line)
+            length += len(line)
+            if length > self.max_line_bytes:
+                raise self.fault(f"the file is longer than {self.max_line_bytes:,} characters", next="split it")
+        return "".join(lines)
 
     def fault(self, what: str, *, why: str = "", next: str = "") -> OffscriptError:
         """The error that says what is wrong at the line last read."""
@@ -57,17 +78,17 @@ class Lines:
 
     def _next_raw(self, stream: BinaryIO) -> bytes:
         try:
-            raw = stream.readline(self._longest + 1)
-        except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+            raw = stream.readline(self.max_line_bytes + 1)
+        except OSError as error:
             raise OffscriptError(
                 f"{self.path}, after line {self.number}: cannot be read on",
                 why=str(error) or type(error).__name__,
                 next="fetch or compress the file again",
             ) from error
-        if len(raw) > self._longest and not raw.endswith(b"\n"):
+        if len(raw) > self.max_line_bytes and not raw.endswith(b"\n"):
             self.number += 1
             raise self.fault(
-                f"longer than {self._longest:,} bytes",
+                f"longer than {self.max_line_bytes:,} bytes",
                 next="put one sentence on a line, or raise max_line_bytes",
             )
         return raw
@@ -79,70 +100,187 @@ class Lines:
             raise self.fault(
                 f"byte {error.start + 1} is not UTF-8", why=error.reason, next="convert the file with iconv -t utf-8"
             ) from error
-        return text.removeprefix(BYTE_ORDER_MARK) if self.number == 1 else text
+        if "\0" in text:
+            place = raw.index(b"\0") + 1
+            raise self.fault(f"byte {place} is 0", why="text has no such character", next="give a UTF-8 text file")
+        return text.removeprefix(_BYTE_ORDER_MARK) if self.number == 1 else text
 
 
-def _opened(path: Path) -> BinaryIO:
-    """A buffered stream of the file's unpacked bytes."""
+def packed(path: Path) -> Path:
+    """The file, or where there is none the xz file that stands for it."""
+    return path if path.is_file() else path.with_name(f"{path.name}.xz")
+
+
+def kind_of(path: Path) -> str:
+    """The suffix in lower case that says what a file holds, compression aside."""
+    return Path(path.stem if path.suffix.lower() in COMPRESSIONS else path.name).suffix.lower()
+
+
+def check_file(path: Path, hint: str = "check the name") -> Path:
+    """The path, if it names a file that can be read to its end; pipes and devices have none."""
     try:
-        match path.suffix.lower():
-            case ".gz":
-                return cast(BinaryIO, io.BufferedReader(cast(Any, gzip.open(path, "rb"))))
-            case ".xz":
-                return cast(BinaryIO, lzma.open(path, "rb"))
-            case ".zst":
-                return cast(BinaryIO, io.BufferedReader(_ZstdStream(path, _zstandard(path))))
-            case _:
-                return path.open("rb")
+        kind = stat.S_IFMT(path.stat().st_mode)
+    except FileNotFoundError as error:
+        raise OffscriptError(f"no such file: {path}", next=hint) from error
+    except (OSError, ValueError) as error:
+        raise OffscriptError(f"{path} cannot be opened", why=getattr(error, "strerror", "") or str(error)) from error
+    if kind == stat.S_IFDIR:
+        raise OffscriptError(f"{path} is a folder", next="name a file in it")
+    if kind != stat.S_IFREG:
+        raise OffscriptError(f"{path} is {_OTHER_KINDS.get(kind, 'not a file')}", next="write it to a file first")
+    return path
+
+
+def open_bytes(path: Path) -> BinaryIO:
+    """A buffered stream of the bytes of a file, unpacked; whatever is wrong with the packed data is an OSError."""
+    check_file(path)
+    try:
+        stream = path.open("rb")
     except OSError as error:
         raise OffscriptError(f"{path} cannot be opened", why=error.strerror or str(error)) from error
+    suffix = path.suffix.lower()
+    if suffix not in COMPRESSIONS:
+        return stream
+    unpacker = {".gz": _Gzip, ".xz": _new_xz, ".bz2": bz2.BZ2Decompressor, ".zst": _Zstd}[suffix]
+    block = _ZSTD_BLOCK if suffix == ".zst" else _BLOCK
+    return cast(BinaryIO, io.BufferedReader(_Unpacked(path, stream, unpacker, block), _BLOCK))
 
 
-def _zstandard(path: Path) -> ModuleType:
-    try:
-        import zstandard
-    except ImportError as error:
-        raise missing_package(str(path), "zstandard", extra="zstd") from error
-    module: ModuleType = zstandard
-    return module
+class _Unpacker(Protocol):
+    """One frame of compressed data, as the decompressors of `bz2` and `lzma` are."""
+
+    @property
+    def eof(self) -> bool: ...
+
+    @property
+    def needs_input(self) -> bool: ...
+
+    @property
+    def unused_data(self) -> bytes: ...
+
+    def decompress(self, data: bytes, max_length: int = -1) -> bytes: ...
 
 
-class _ZstdStream(io.RawIOBase):
-    """Unpacked bytes of a .zst file. zstandard's own reader takes a cut-off file for a whole one; this one does not."""
+class _Unpacked(io.RawIOBase):
+    """The bytes of frames that follow one another; ends too early with an OSError, too much with an OffscriptError."""
 
-    def __init__(self, path: Path, zstandard: ModuleType) -> None:
-        self._file = path.open("rb")
-        self._error = zstandard.ZstdError
-        self._new_frame = zstandard.ZstdDecompressor().decompressobj
-        self._frame = self._new_frame()
-        self._inside_frame = False
-        self._unpacked = memoryview(b"")
+    def __init__(self, path: Path, stream: BinaryIO, new: Callable[[], _Unpacker], block: int) -> None:
+        self._path, self._stream, self._new, self._block = path, stream, new, block
+        self._unpacker, self._rest = new(), memoryview(b"")
+        self._read, self._unpacked = 0, 0
+        self._most, self._ratio = _limits()
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        while not self._unpacked:
-            packed = self._frame.unused_data or self._file.read(ZSTD_READ)
-            if not packed:
-                if self._inside_frame:
-                    raise EOFError("the compressed data ends too early")
+        while not self._rest:
+            try:
+                block = self._next_block(len(buffer))
+            except (zlib.error, lzma.LZMAError, EOFError) as error:
+                raise OSError(str(error)) from error
+            if block is None:
                 return 0
-            self._unpack(packed)
-        size = min(len(buffer), len(self._unpacked))
-        buffer[:size] = self._unpacked[:size]
-        self._unpacked = self._unpacked[size:]
+            self._rest = memoryview(block)
+            self._unpacked += len(block)
+            self._check_size()
+        size = min(len(buffer), len(self._rest))
+        buffer[:size] = self._rest[:size]
+        self._rest = self._rest[size:]
         return size
 
     def close(self) -> None:
-        self._file.close()
+        self._stream.close()
         super().close()
 
-    def _unpack(self, packed: bytes) -> None:
-        if self._frame.eof:
-            self._frame = self._new_frame()
+    def _next_block(self, size: int) -> bytes | None:
+        """Some unpacked bytes, maybe none yet; None after the last frame."""
+        if self._unpacker.eof:
+            packed = self._unpacker.unused_data.lstrip(b"\0")
+            while not packed:
+                if not (read := self._more()):
+                    return None
+                packed = read.lstrip(b"\0")
+            self._unpacker = self._new()
+        else:
+            packed = self._more() if self._unpacker.needs_input else b""
+            if not packed and self._unpacker.needs_input:
+                raise EOFError("the compressed data ends too early")
+        return self._unpacker.decompress(packed, size)
+
+    def _more(self) -> bytes:
+        packed = self._stream.read(self._block)
+        self._read += len(packed)
+        return packed
+
+    def _check_size(self) -> None:
+        bomb = self._unpacked > FREE_OF_RATIO and self._unpacked > self._ratio * self._read
+        if bomb or self._unpacked > self._most:
+            limit = f"{self._ratio:g} times its size" if bomb else f"{self._most:,} bytes"
+            raise OffscriptError(
+                f"{self._path} unpacks to more than {limit}",
+                why="it would fill the memory or the time of whoever reads it",
+                next=f"set {UNPACKED_SETTING} to the bytes that it may unpack to, such as 500G",
+            )
+
+
+def _limits() -> tuple[int, float]:
+    """How many bytes a file may unpack to, and how many times its size."""
+    written = os.environ.get(UNPACKED_SETTING, "").strip()
+    if not written:
+        return MAX_UNPACKED, MAX_RATIO
+    size = _SIZE.fullmatch(written)
+    if size is None:
+        raise OffscriptError(f"{UNPACKED_SETTING} is {written!r}", next="give a number of bytes, such as 500G")
+    return int(size[1]) << 10 * " KMGT".index(size[2].upper() or " "), float("inf")
+
+
+class _Gzip:
+    """A frame of gzip data."""
+
+    def __init__(self) -> None:
+        self._inner, self.needs_input = zlib.decompressobj(wbits=31), True
+
+    @property
+    def eof(self) -> bool:
+        return self._inner.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._inner.unused_data
+
+    def decompress(self, data: bytes, max_length: int = -1) -> bytes:
+        unpacked = self._inner.decompress(self._inner.unconsumed_tail + data, max_length)
+        self.needs_input = len(unpacked) < max_length
+        return unpacked
+
+
+def _new_xz() -> _Unpacker:
+    return lzma.LZMADecompressor(memlimit=_XZ_MEMORY)
+
+
+class _Zstd:
+    """A frame of zstd data. zstandard's own reader takes a cut-off file for a whole one; this one does not."""
+
+    needs_input = True
+
+    def __init__(self) -> None:
         try:
-            self._unpacked = memoryview(self._frame.decompress(packed))
+            import zstandard
+        except ImportError as error:
+            raise missing_package("a .zst file", "zstandard", extra="zstd") from error
+        self._inner, self._error = zstandard.ZstdDecompressor().decompressobj(), zstandard.ZstdError
+
+    @property
+    def eof(self) -> bool:
+        return bool(self._inner.eof)
+
+    @property
+    def unused_data(self) -> bytes:
+        return bytes(self._inner.unused_data)
+
+    def decompress(self, data: bytes, max_length: int = -1) -> bytes:
+        try:
+            return bytes(self._inner.decompress(data))
         except self._error as error:
             raise OSError(str(error)) from error
-        self._inside_frame = not self._frame.eof

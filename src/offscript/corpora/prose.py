@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Iterator
 
 
 def _words(listed: str) -> frozenset[str]:
@@ -20,10 +21,19 @@ OPENERS = _words(
     i if in it its last many meanwhile most my no now on one only our she since so some still that the their then there
     these they this those though to two under until we what when where which while who why with yet you"""
 )
-BOUNDARY = re.compile(r"""(?:[.!?]|\.{2,})['")\]]*\s+(?=['"(\[]*[A-Z0-9])""")
 INITIALS = re.compile(r"(?:[a-z]\.)+[a-z]")
-LAST_WORD = re.compile(r"""[^\s'"(\[]*$""")
-FIRST_WORD = re.compile(r"""['"(\[]*([\w.]+)""")
+# A sentence ends at . ! ? … (with closing quotes or brackets) before white space and what may open the next one,
+# at an ideographic full stop, or at an empty line. A single line break is mere wrapping. The pattern begins with all
+# first characters together, because `re` can then skip to the next of them at full speed; it matches a run of stops
+# from its first one only, because `re` would otherwise try a run of n stops n times.
+_BOUNDARY = re.compile(
+    r"""[.!?…。！？\n](?:(?<=[.!?…])(?<![.!?…]{2})[.!?…]*["'”’»)\]]*\s+(?=["'“‘«(\[]*[A-Z0-9À-ÖØ-ÞΑ-ΩА-Я])"""
+    r"""|(?<=[。！？])[。！？]*["'”’」』）]*\s*|(?<=\n)[^\S\n]*\n\s*)"""
+)
+_OPENING = "\"'“‘«(["
+_NEXT_WORD = re.compile(r"""["'“‘«(\[]*([\w.]+)""")
+_LONGEST_WORD = 12
+_NUMBER = re.compile(r"\d+\.")
 BRACKET_CODES = {
     "-LRB-": "(",
     "-RRB-": ")",
@@ -36,6 +46,8 @@ BRACKET_CODES = {
 }
 """How the Penn Treebank, and FEVER's Wikipedia pages after it, write brackets and quotation marks."""
 _BRACKET_CODE = re.compile("|".join(map(re.escape, BRACKET_CODES)))
+# Up to an ASCII character, which composes with nothing before it.
+_PIECE = re.compile(r".{1,1024}[^\x00-\x7f]{0,1024}", re.DOTALL)
 SYMBOL = re.compile(r"\.{2,}|-{2,}|[^\w\s]")
 PLAIN = str.maketrans(
     {
@@ -47,6 +59,25 @@ PLAIN = str.maketrans(
         "…": "...",
     }
 )
+
+
+def sentence_starts(text: str) -> tuple[int, ...]:
+    """Positions where the sentences of a text begin, so that a sentence can be shown in its place.
+
+    Args:
+        text: Running text; a single line break in it is white space, an empty line ends a sentence.
+
+    Returns:
+        The positions in order; none for a blank text.
+    """
+    first = len(text) - len(text.lstrip())
+    if first == len(text):
+        return ()
+    starts = [first]
+    for boundary in _BOUNDARY.finditer(text, first):
+        if boundary.end() < len(text) and not _is_abbreviation(text, boundary):
+            starts.append(boundary.end())
+    return tuple(starts)
 
 
 def split_sentences(text: str) -> list[str]:
@@ -68,7 +99,7 @@ def separate_punctuation(text: str) -> str:
 
     Runs of dots become `...`, runs of hyphens `--`; doing it twice changes nothing.
     """
-    plain = unicodedata.normalize("NFC", text).translate(PLAIN)
+    plain = _composed(text).translate(PLAIN)
     return " ".join(SYMBOL.sub(_apart, plain).split())
 
 
@@ -77,26 +108,32 @@ def decode_brackets(text: str) -> str:
     return _BRACKET_CODE.sub(lambda code: BRACKET_CODES[code[0]], text)
 
 
-def _split_line(line: str) -> list[str]:
-    sentences, start = [], 0
-    for boundary in BOUNDARY.finditer(line):
-        if _ends_sentence(line[start : boundary.start()], boundary[0], line[boundary.end() :]):
-            sentences.append(line[start : boundary.end()].rstrip())
-            start = boundary.end()
-    return [*sentences, line[start:]]
+def _split_line(line: str) -> Iterator[str]:
+    start = 0
+    for end in (*sentence_starts(line)[1:], len(line)):
+        sentence = line[start:end].rstrip()
+        if end == len(line) or not _NUMBER.fullmatch(sentence):
+            yield sentence
+            start = end
 
 
-def _ends_sentence(before: str, mark: str, after: str) -> bool:
-    if mark.rstrip() != ".":
-        return True
-    last = LAST_WORD.search(before)
-    word = last[0].lower() if last else ""
-    if word in TITLES or before.isdigit() or (len(word) == 1 and word.isalpha() and word != "i"):
+def _is_abbreviation(text: str, boundary: re.Match[str]) -> bool:
+    """Whether the boundary is the full stop of `Mr. Smith`, `J. Smith`, `U.S. Army` or `Corp. in`."""
+    if boundary[0].rstrip() != ".":
         return False
-    if word in AMBIGUOUS or INITIALS.fullmatch(word):
-        first = FIRST_WORD.match(after)
-        return first is not None and first[1].lower() in OPENERS
-    return True
+    stop = boundary.start()
+    word = text[max(0, stop - _LONGEST_WORD) : stop].replace("\n", " ").rpartition(" ")[2].lstrip(_OPENING).lower()
+    if word in TITLES or (len(word) == 1 and word.isalpha() and word != "i"):
+        return True
+    if word not in AMBIGUOUS and not INITIALS.fullmatch(word):
+        return False
+    opener = _NEXT_WORD.match(text, boundary.end())
+    return opener is None or opener[1].lower() not in OPENERS
+
+
+def _composed(text: str) -> str:
+    """Normal form C. Pieces bound the time, which is quadratic in the length of a run of combining marks."""
+    return "".join(unicodedata.normalize("NFC", piece) for piece in _PIECE.findall(text))
 
 
 def _apart(symbol: re.Match[str]) -> str:

@@ -10,6 +10,7 @@ from offscript.corpora.lines import Lines
 from offscript.errors import OffscriptError
 
 WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_COUNT = re.compile(r"[0-9]{1,18}")
 _POSITIVE, _NEGATIVE = "positive-words.txt", "negative-words.txt"
 
 
@@ -44,12 +45,12 @@ def read_sentiment_words(folder: str | Path) -> SentimentWords:
 def read_frequencies(path: str | Path) -> Counter[str]:
     """Counts of words from a file of `word count` lines, divided by a tab, a comma or blanks."""
     counts: Counter[str] = Counter()
-    lines = _lines(Path(path))
+    lines = Lines(path)
     for line in lines:
         parts = re.split(r"[\t,]|\s+", line.strip())
         if not line.strip():
             continue
-        if len(parts) != 2 or not parts[1].isdigit():
+        if len(parts) != 2 or not _COUNT.fullmatch(parts[1]):
             raise lines.fault(f"{line.strip()!r} is not a word and its count", next="write e.g. the 22038615")
         counts[parts[0].lower()] += int(parts[1])
     if not counts.total():
@@ -66,13 +67,7 @@ def count_words(texts: Iterable[str]) -> Counter[str]:
 
 
 def _read_list(path: Path) -> frozenset[str]:
-    words = frozenset(line.strip().lower() for line in _lines(path) if line.strip() and not line.startswith(";"))
+    words = frozenset(line.strip().lower() for line in Lines(path) if line.strip() and not line.startswith(";"))
     if not words:
         raise OffscriptError(f"{path} lists no word", next="put one word on a line")
     return words
-
-
-def _lines(path: Path) -> Lines:
-    if not path.is_file():
-        raise OffscriptError(f"no such file: {path}", next="check the name")
-    return Lines(path)

@@ -3,7 +3,7 @@
 import itertools
 from dataclasses import dataclass
 
-from offscript.factcheck.documents.sentences import sentence_starts
+from offscript.corpora.prose import sentence_starts
 
 
 @dataclass(frozen=True)

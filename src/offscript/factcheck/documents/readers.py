@@ -3,40 +3,94 @@
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
+
+from pydantic import AliasChoices, BeforeValidator, Field
 
 from offscript._specification import nearest
-from offscript.corpora.lines import COMPRESSIONS, Lines
+from offscript.corpora.lines import Lines, check_file, kind_of
+from offscript.corpora.prose import decode_brackets
+from offscript.corpora.records import Identifier, Schema, checked, fault_at, is_hub, read_hub, read_records
 from offscript.errors import OffscriptError
-from offscript.factcheck.documents.collections import read_cranfield, read_npl, read_trec
-from offscript.factcheck.documents.document import Document
-from offscript.factcheck.documents.hub import HUB_PREFIX, read_hub
-from offscript.factcheck.documents.records import fever_document, plain_document, read_records, scifact_document
-from offscript.factcheck.documents.scifact import read_scifact_csv
-from offscript.factcheck.documents.wikipedia import read_wikipedia
+from offscript.factcheck.documents.collections import (
+    read_cranfield,
+    read_npl,
+    read_scifact_csv,
+    read_trec,
+    read_wikipedia,
+)
+from offscript.factcheck.documents.document import Document, document_of_sentences
 
 Format = Literal["auto", "jsonl", "text", "wikipedia", "cranfield", "trec", "npl", "scifact", "fever"]
-SNIFFED_BYTES = 1 << 12
+_SNIFFED = 1 << 12
+_Optional = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
+
+
+class PlainRecord(Schema):
+    """A document in offscript's own layout; `_id` serves as id too, as in BEIR's collections."""
+
+    id: Identifier = Field(validation_alias=AliasChoices("id", "_id"))
+    title: _Optional = ""
+    text: str
+    url: _Optional = ""
+    date: _Optional = ""
+
+    def document(self) -> Document:
+        """The document."""
+        return Document(self.id, self.title, self.text, self.url, self.date)
+
+
+class SciFactRecord(Schema):
+    """A record of SciFact's corpus.jsonl, whose abstract comes in sentences."""
+
+    doc_id: Identifier
+    title: str
+    abstract: list[str]
+
+    def document(self) -> Document:
+        """The document."""
+        return document_of_sentences(self.doc_id, self.title, self.abstract)
+
+
+class FeverRecord(Schema):
+    """A page of FEVER's wiki-pages: `lines` hold number, sentence and links, divided by tabs.
+
+    Sentence n of the document is line n of the page. Each file begins with a record of no page, which is left out.
+    """
+
+    id: str
+    lines: str
+
+    def document(self) -> Document | None:
+        """The document, if the record is a page."""
+        if not self.id:
+            return None
+        sentences = [line.split("\t", 2)[1] if "\t" in line else "" for line in self.lines.split("\n")]
+        title = decode_brackets(self.id.replace("_", " "))
+        return document_of_sentences(self.id, title, [decode_brackets(sentence) for sentence in sentences])
 
 
 def read_documents(source: str | Path, *, format: Format = "auto") -> Iterator[Document]:
     """Documents of one source, one at a time.
 
-    A source is `hf:NAME[:CONFIG[:SPLIT]]`, a folder, whose files are read in the order of their names, or a file,
-    plain or compressed (.gz, .xz, .zst; Wikipedia dumps .bz2). `format` "auto" goes by the file's name and first
-    characters: JSON records (id, title, text, url, date; or SciFact's or FEVER's), a Wikipedia XML dump, a
-    Cranfield-style (`.I`) or TREC-style (`<DOC>`) collection, SciFact as CSV, else a text that is one document.
+    Args:
+        source: `hf:NAME[:CONFIG[:SPLIT]]`, a folder, whose files are read in the order of their names, or a file,
+            plain or compressed (.gz, .xz, .bz2, .zst).
+        format: "auto" goes by the file's name and first characters: JSON records (id, title, text, url, date; or
+            SciFact's or FEVER's), a Wikipedia XML dump, a Cranfield-style (`.I`) or TREC-style (`<DOC>`) collection,
+            SciFact as CSV, else a text that is one document.
     """
     if format not in get_args(Format):
         raise OffscriptError(f"unknown format {format!r}", next=nearest(format, get_args(Format)))
-    if isinstance(source, str) and source.startswith(HUB_PREFIX):
-        return read_hub(source)
+    if is_hub(source):
+        records = enumerate(read_hub(str(source)), start=1)
+        return (checked(PlainRecord, each, fault_at(f"{source}, record {n}")).document() for n, (_, each) in records)
     path = Path(source)
-    if not path.exists():
-        raise OffscriptError(f"no such file or folder: {path}", next="check the name, or write hf:NAME")
     if path.is_dir():
         return _from_folder(path, format)
-    return _from_file(path, path.name, format)
+    if not path.exists():
+        raise OffscriptError(f"no such file or folder: {path}", next="check the name, or write hf:NAME")
+    return _from_file(check_file(path), path.name, format)
 
 
 def _from_folder(folder: Path, format: Format) -> Iterator[Document]:
@@ -52,28 +106,29 @@ def _from_file(path: Path, name: str, format: Format) -> Iterator[Document]:
     """Documents of one file; `name` is the id of a text that is one document."""
     lines = Lines(path)
     readers: Mapping[str, Callable[[], Iterable[Document]]] = {
-        "jsonl": lambda: read_records(lines, plain_document),
-        "fever": lambda: read_records(lines, fever_document),
-        "scifact": lambda: read_scifact_csv(lines) if _kind(path) == ".csv" else read_records(lines, scifact_document),
+        "jsonl": lambda: _from_records(lines, PlainRecord),
+        "fever": lambda: _from_records(lines, FeverRecord),
+        "scifact": lambda: read_scifact_csv(lines) if kind_of(path) == ".csv" else _from_records(lines, SciFactRecord),
         "wikipedia": lambda: read_wikipedia(path),
         "cranfield": lambda: read_cranfield(lines),
         "trec": lambda: read_trec(lines),
         "npl": lambda: read_npl(lines),
-        "text": lambda: [Document(name, Path(name).stem, "".join(lines))],
+        "text": lambda: [Document(name, Path(name).stem, lines.whole())],
     }
     yield from readers[_guessed(path) if format == "auto" else format]()
 
 
-def _kind(path: Path) -> str:
-    """The suffix that says what is in the file, compression aside."""
-    return Path(path.stem if path.suffix in (*COMPRESSIONS, ".bz2") else path.name).suffix.lower()
+def _from_records(lines: Lines, schema: type[PlainRecord | SciFactRecord | FeverRecord]) -> Iterator[Document]:
+    for record in read_records(lines, schema):
+        if (document := record.document()) is not None:
+            yield document
 
 
 def _guessed(path: Path) -> str:
-    kind = _kind(path)
+    kind = kind_of(path)
     if kind == ".xml":
         return "wikipedia"
-    first = next((line for line in Lines(path) if line.strip()), "").lstrip()[:SNIFFED_BYTES]
+    first = next((line for line in Lines(path) if line.strip()), "").lstrip()[:_SNIFFED]
     if kind in (".jsonl", ".ndjson", ".json"):
         return _guessed_record(first)
     if kind == ".csv" and first.startswith("doc_id,title,abstract"):

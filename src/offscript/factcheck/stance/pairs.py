@@ -15,8 +15,8 @@ from scipy.sparse.csgraph import connected_components
 from offscript._specification import Specification, nearest, parse_specification
 from offscript.corpora.lines import Lines
 from offscript.errors import OffscriptError
+from offscript.factcheck.documents.collections import read_scifact_csv
 from offscript.factcheck.documents.document import Document
-from offscript.factcheck.documents.scifact import read_scifact_csv
 from offscript.factcheck.stance.stance import STANCES
 
 EVIDENCE = ("supported", "refuted", "not enough")

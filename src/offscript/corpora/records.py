@@ -1,0 +1,370 @@
+"""Records of files: JSON documents, JSON lines and tables, each checked against a schema.
+
+A schema is a small pydantic model that says what one kind of file holds. Whatever is wrong with a file, its reader
+raises one OffscriptError that names the file, the line and the field.
+"""
+
+import csv
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, TypeVar
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationError
+
+from offscript._specification import nearest
+from offscript.corpora.lines import Lines, check_file
+from offscript.errors import OffscriptError, missing_package
+
+HUB_PREFIX = "hf:"
+Record = dict[str, Any]
+Fault = Callable[..., OffscriptError]
+"""Makes an error from `what`, `why` and `next`; it adds the place."""
+
+_TYPES = {
+    "string_type": "text",
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "dict_type": "an object",
+    "model_type": "an object",
+}
+_WHOLE_NUMBER = re.compile(r"-?[0-9]{1,18}")
+_HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+class Schema(BaseModel):
+    """What one record of a kind of file holds; fields that it does not name are ignored.
+
+    Attributes:
+        kind: What a record is, such as "a query"; errors then begin with "not a query".
+        layout: An example, which errors show.
+    """
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
+    kind: ClassVar[str] = ""
+    layout: ClassVar[str] = ""
+
+
+S = TypeVar("S", bound=Schema)
+
+
+class RecordError(ValueError):
+    """What is wrong with a record, phrased to follow its place, and how to mend it."""
+
+    def __init__(self, what: str, why: str = "", hint: str = "", line: int = 0) -> None:
+        super().__init__(what)
+        self.what, self.why, self.hint, self.line = what, why, hint, line
+
+
+def _identifier(value: object) -> object:
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _not_empty(text: str) -> str:
+    if not text.strip():
+        raise ValueError("is empty")
+    return text
+
+
+def _whole_number(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    if not _WHOLE_NUMBER.fullmatch(value.strip()):
+        raise ValueError("is not a whole number")
+    return int(value)
+
+
+def _whole_numbers(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    return [_whole_number(part) for part in value.strip("[] ").replace(",", " ").split()]
+
+
+Identifier = Annotated[str, BeforeValidator(_identifier), AfterValidator(_not_empty)]
+"""A name: text that is not empty, or a whole number."""
+FilledText = Annotated[str, AfterValidator(_not_empty)]
+"""Text that is not blank."""
+WholeNumber = Annotated[int, BeforeValidator(_whole_number)]
+"""A whole number, also one written as text, as in tables."""
+WholeNumbers = Annotated[list[int], BeforeValidator(_whole_numbers)]
+"""Whole numbers, also as a printed array such as `[2 5]`."""
+
+
+def one_of(choices: Mapping[str, Any] | Iterable[str]) -> AfterValidator:
+    """A validator for text that must be one of the choices; of a mapping it gives the value."""
+    known = choices if isinstance(choices, Mapping) else {choice: choice for choice in choices}
+
+    def chosen(text: str) -> Any:
+        if text not in known:
+            raise ValueError(f"is {text!r}; {nearest(text, known)}")
+        return known[text]
+
+    return AfterValidator(chosen)
+
+
+def checked(schema: type[S], record: object, fault: Fault) -> S:
+    """A record as its schema.
+
+    Args:
+        schema: What the record must hold.
+        record: The parsed record.
+        fault: Makes the error, such as `Lines.fault`.
+    """
+    try:
+        return schema.model_validate(record)
+    except ValidationError as error:
+        what, hint = _first_fault(error, record)
+    raise _named(schema, fault, what, "", hint)
+
+
+def fault_at(place: str) -> Fault:
+    """Makes errors for a place that is not a line of a file."""
+    return lambda what, **rest: OffscriptError(f"{place}: {what}", **rest)
+
+
+def read_json(path: Path | str, schema: type[S], *, hint: str = "check the name") -> S:
+    """A whole JSON document, plain or compressed.
+
+    Args:
+        path: The file.
+        schema: What the document must hold.
+        hint: What to do if there is no such file.
+    """
+    value = read_json_value(path, hint=hint)
+    return checked(schema, value, fault_at(str(path)))
+
+
+def read_json_value(path: Path | str, *, hint: str = "check the name") -> Any:
+    """A whole JSON document of any layout, plain or compressed; see `read_json`."""
+    lines = Lines(check_file(Path(path), hint))
+    try:
+        return _parsed(lines.whole())
+    except RecordError as error:
+        place = f"{path}, line {error.line}" if error.line else str(path)
+        raise OffscriptError(f"{place}: {error.what}", why=error.why, next=error.hint) from error
+
+
+def read_objects(lines: Lines) -> Iterator[Record]:
+    """The JSON objects of a file with one per line, as they are; blank lines are left out."""
+    for line in lines:
+        if line.strip():
+            try:
+                yield _object(line)
+            except RecordError as error:
+                raise lines.fault(error.what, why=error.why, next=error.hint) from error
+
+
+def read_records(lines: Lines, schema: type[S], *, unique: str = "") -> Iterator[S]:
+    """The records of a file with one JSON object per line; blank lines are left out.
+
+    Args:
+        lines: The file.
+        schema: What every record must hold.
+        unique: A field whose value no two records may share.
+    """
+    first: dict[Hashable, int] = {}
+    for line in lines:
+        if not line.strip():
+            continue
+        try:
+            record = checked(schema, _object(line), lines.fault)
+        except RecordError as error:
+            raise _named(schema, lines.fault, error.what, error.why, error.hint) from error
+        if unique:
+            _check_new(record, unique, first, lines)
+        yield record
+
+
+def read_rows(
+    lines: Lines, schema: type[S], *, delimiter: str = ",", quoted: bool = True, unique: str = ""
+) -> Iterator[S]:
+    """The rows of a table under its header.
+
+    Args:
+        lines: The file.
+        schema: The columns that the table must have and what they hold; others are ignored.
+        delimiter: What divides the values of a row.
+        quoted: Whether values may stand in quotation marks; else these are characters like others.
+        unique: A field whose value no two rows may share.
+    """
+    first: dict[Hashable, int] = {}
+    rows = table_rows(lines, delimiter=delimiter, quoted=quoted)
+    header = next(rows, [])
+    required = [field.alias or name for name, field in schema.model_fields.items() if field.is_required()]
+    if missing := [name for name in required if name not in header]:
+        raise lines.fault(f"no column {missing[0]!r}", next=f"begin with {delimiter.join(required)}")
+    for row in rows:
+        record = checked(schema, dict(zip(header, row, strict=True)), lines.fault)
+        if unique:
+            _check_new(record, unique, first, lines)
+        yield record
+
+
+def table_rows(lines: Lines, *, delimiter: str = ",", quoted: bool = True) -> Iterator[list[str]]:
+    """The rows of a table, its header first; values in quotation marks may span lines, blank rows are left out."""
+    feed = _RowFeed(lines)
+    rows = csv.reader(feed, delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE, strict=True)
+    width = 0
+    while (row := feed.next_row(rows)) is not None:
+        if not row:
+            continue
+        width = width or len(row)
+        if len(row) != width:
+            raise lines.fault(f"{len(row)} values under {width} columns", next="quote values that hold the separator")
+        yield row
+
+
+class _RowFeed:
+    """Lines for `csv.reader`, which would take in a quote that is never closed to the end of the file."""
+
+    def __init__(self, lines: Lines) -> None:
+        self._lines, self._texts = lines, iter(lines)
+        self._taken = 0
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line = next(self._texts)
+        self._taken += len(line)
+        if self._taken > self._lines.max_line_bytes:
+            raise self._lines.fault(
+                f"a row longer than {self._lines.max_line_bytes:,} characters", next="close the quote"
+            )
+        return line
+
+    def next_row(self, rows: Iterator[list[str]]) -> list[str] | None:
+        """The next row, or None at the end."""
+        self._taken, first = 0, self._lines.number + 1
+        try:
+            return next(rows, None)
+        except csv.Error as error:
+            raise self._lines.fault(
+                f"not valid CSV in the row from line {first}",
+                why=str(error),
+                next="close the quote",
+            ) from error
+
+
+def is_hub(source: Path | str) -> bool:
+    """Whether a source names a Hub dataset."""
+    return isinstance(source, str) and source.startswith(HUB_PREFIX)
+
+
+def read_hub(source: str, *, configs: Sequence[str] = (), split: str = "train") -> Iterator[tuple[str, Record]]:
+    """The records of `hf:NAME[:CONFIG[:SPLIT]]`, streamed; before each its configuration.
+
+    Args:
+        source: The dataset.
+        configs: The configurations there may be; without a CONFIG all of them are read.
+        split: What to read without a SPLIT.
+    """
+    name, config, part, *rest = (*source.removeprefix(HUB_PREFIX).split(":"), "", "")
+    if not name or any(rest):
+        raise OffscriptError(f"{source!r} names no dataset", next="write hf:NAME[:CONFIG[:SPLIT]]")
+    if config and configs and config not in configs:
+        raise OffscriptError(f"{source!r} asks for {config!r}", next=nearest(config, configs))
+    try:
+        import datasets
+    except ImportError as error:
+        raise missing_package(source, "datasets", extra="datasets") from error
+
+    def records() -> Iterator[tuple[str, Record]]:
+        try:
+            for each in [config] if config else configs or [""]:
+                for record in datasets.load_dataset(name, each or None, split=part or split, streaming=True):
+                    yield each, dict(record)
+        except (OSError, ValueError, datasets.exceptions.DatasetsError) as error:
+            raise OffscriptError(
+                f"{source} cannot be read", why=str(error), next="check its name, config, split and network"
+            ) from error
+
+    return records()
+
+
+def text_field(record: Mapping[str, Any], field: str, fault: Fault) -> str:
+    """The text of one field of a record whose other fields do not matter."""
+    if field not in record:
+        raise fault(f"no field {field!r}", next=nearest(field, record) if record else "")
+    text = record[field]
+    if not isinstance(text, str):
+        raise fault(f"field {field!r} is not text but {type(text).__name__}")
+    return text
+
+
+def _object(line: str) -> Record:
+    record = _parsed(line)
+    if not isinstance(record, dict):
+        raise RecordError(f"not a JSON object but {type(record).__name__}", hint="write one JSON object per line")
+    return record
+
+
+def _parsed(text: str) -> Any:
+    try:
+        value = _DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        raise RecordError("not valid JSON", f"{error.msg} at column {error.colno}", line=error.lineno) from error
+    except RecursionError as error:
+        raise RecordError("not valid JSON", "it is nested too deeply") from error
+    except RecordError:
+        raise
+    except ValueError as error:
+        raise RecordError("not valid JSON", str(error)) from error
+    if _HALF_CHARACTER.search(text):
+        _check_characters(value)
+    return value
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> Record:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        twice = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
+        raise RecordError(f"field {twice!r} is given twice", hint="keep one")
+    return record
+
+
+def _check_characters(value: Any) -> None:
+    """Half of a surrogate pair is no character: it could not be written down again."""
+    for name, part in value.items() if isinstance(value, dict) else [("", value)]:
+        try:
+            json.dumps([name, part], ensure_ascii=False).encode()
+        except (UnicodeEncodeError, RecursionError) as error:
+            what = f"field {name!r}" if name else "the text"
+            raise RecordError(f"{what} holds half a character", "a surrogate stands alone") from error
+
+
+def _first_fault(error: ValidationError, record: object) -> tuple[str, str]:
+    """The first thing wrong with a record, and a hint."""
+    fault = error.errors(include_url=False, include_context=False)[0]
+    place = fault["loc"]
+    path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).removeprefix(".")
+    if fault["type"] == "missing":
+        near = nearest(str(place[-1]), record) if len(place) == 1 and isinstance(record, dict) and record else ""
+        return f"no field {path!r}", near
+    if (type_name := _TYPES.get(fault["type"])) is not None:
+        what = f"field {path!r} is" if path else ""
+        return f"{what} not {type_name} but {type(fault['input']).__name__}".strip(), ""
+    message = fault["msg"].removeprefix("Value error, ")
+    return (f"field {path!r} {message}" if path else message), ""
+
+
+def _named(schema: type[Schema], fault: Fault, what: str, why: str, hint: str) -> OffscriptError:
+    """The error for a record, under what the schema calls one."""
+    if not schema.kind:
+        return fault(what, why=why, next=hint)
+    why = f"{what}, {why}" if why else what
+    return fault(f"not {schema.kind}", why=why, next=hint or f"write {schema.layout} per line")
+
+
+def _check_new(record: Schema, field: str, first: dict[Hashable, int], lines: Lines) -> None:
+    value = getattr(record, field)
+    if (line := first.setdefault(value, lines.number)) != lines.number:
+        raise lines.fault(f"{field} {value!r} is given twice, first on line {line}", next=f"give every {field} once")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_distinct)
