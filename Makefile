@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
 
-.PHONY: help audit test lint format bench clean
+.PHONY: help audit test base lint format bench clean
 .DEFAULT_GOAL := help
 
 help:  ## Show the chores
@@ -15,6 +15,9 @@ audit: $(VENV)/installed  ## Audit the shipped model and write a page; ARGS="MOD
 
 test: $(VENV)/installed-dev  ## Run the tests; ARGS="-k name" picks some
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses logical --dist loadfile $(ARGS)
+
+base:  ## Run the documentation's commands on a fresh base install, without any extra
+	$(PYTHON) tools/check_base_install.py $(ARGS)
 
 lint: $(VENV)/installed-dev  ## Check style, types and the order of the rooms
 	$(BIN)/ruff check

@@ -1,6 +1,7 @@
 """Any Hugging Face causal language model, by Hub id, folder or GGUF file."""
 
 import copy
+import importlib.util
 import inspect
 import logging
 import struct
@@ -16,7 +17,7 @@ from torch import Tensor
 from offscript._remote_code import refuse_remote_code
 from offscript._specification import Setting
 from offscript.corpora.vocabularies import HubVocabulary
-from offscript.errors import OffscriptError
+from offscript.errors import OffscriptError, missing_package
 from offscript.models.language_model import (
     LanguageModel,
     Scored,
@@ -72,6 +73,8 @@ class HubLanguageModel(LanguageModel):
         path = Path(source)
         place: dict[str, Any] = {"pretrained_model_name_or_path": source, "revision": revision or "main"}
         if path.suffix == ".gguf":
+            if importlib.util.find_spec("gguf") is None:
+                raise missing_package(source, "gguf", extra="gguf")
             place = {"pretrained_model_name_or_path": str(path.parent), "gguf_file": path.name}
         elif path.is_dir() and not any(path.glob("*.safetensors")):
             refuse_pickles(path)

@@ -1,0 +1,292 @@
+"""Run the commands of the documentation on the base install: a fresh virtual environment without any extra.
+
+    python tools/check_base_install.py [--python ENVIRONMENT/bin/python] [--list] [FILE.md …]
+
+Every `sh` and `python` block of README.md and docs/*.md is read. A comment says what a command needs beyond the base
+install, and the comment on the first line of a Python block does so for the block:
+
+    offscript sweep grid.yaml --on ray     # on one machine or many (needs ray)
+    offscript audit hf/gpt2                # (needs network)
+    offscript reproduce regret/table-1     # (takes minutes)
+
+A command without such a comment must end with exit code 0. One that needs an extra must end with exit code 2 and name the
+extra. One that takes minutes is started and stopped. What needs data or a network is left out. Audits are shortened by
+`--limit` and `--length`. Files that the documentation takes for granted (`my.txt`, `./my-model` …) are made here.
+"""
+
+import argparse
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import venv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+DOCUMENTS = ("docs/*.md", "README.md")
+ELSEWHERE = ("make", "pip", "curl", "git")  # programs that set up or ask a service; other tests run those
+OUTSIDE = frozenset({"data", "network"})
+MINUTES = "minutes"
+LONG_ENOUGH = 20.0  # seconds after which a command that takes minutes has shown that it starts
+DEADLINE = 300.0
+SHORTER = {
+    "offscript audit": "--limit 40 --length 8 --quiet",
+    "offscript audit ./": "--only likelihood,exposure",
+    "offscript measure exposure ./": "--samples 40 --length 8",
+    "offscript measure regret ./": "--samples 40 --length 8",
+    "offscript measure sampling": "--samples 20 --length 12 --samplers nucleus",
+    "offscript measure approximation": "--limit 5 --highest 50 --step 20 --subset 5",
+    "offscript measure likelihood": "--limit 5",
+    "offscript train mine.yaml": "stop.epochs=1 model.hidden=16 model.embedding=16",
+}
+"""Options that bring a command from minutes to seconds, by the command's beginning."""
+
+_FENCE = re.compile(r"^```(\w*).*?\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_NEEDS = re.compile(r"\((?:needs (\w+)|takes (minutes))\)")
+
+
+@dataclass(frozen=True)
+class Command:
+    """A shell command or a Python block, where it stands, and what it needs beyond the base install."""
+
+    place: str
+    text: str
+    needs: str = ""
+    python: bool = False
+
+    @property
+    def title(self) -> str:
+        """One line that tells commands apart."""
+        return " ".join(self.text.split())[:90] if not self.python else f"python: {self.text.splitlines()[0]} …"
+
+
+def main() -> None:
+    """Check every command and exit with 1 if one does not do as the documentation says."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("files", nargs="*", type=Path, help="Markdown files; README.md and docs/*.md by default.")
+    parser.add_argument("--python", type=Path, help="Use this environment instead of a fresh one.")
+    parser.add_argument("--list", action="store_true", help="List the commands and what they need.")
+    options = parser.parse_args()
+    files = options.files or [path for pattern in DOCUMENTS for path in sorted(REPOSITORY.glob(pattern))]
+    commands: dict[str, Command] = {}
+    for command in (command for path in files for command in commands_of(path)):
+        commands.setdefault(command.text, command)  # said twice, run once
+    if options.list:
+        for command in commands.values():
+            print(f"{command.place:<24} {command.needs or '-':<10} {command.title}")
+        return
+    with tempfile.TemporaryDirectory(prefix="offscript-base-") as folder:
+        python = options.python or fresh_environment(Path(folder) / "environment")
+        sys.exit(1 if check_all(list(commands.values()), python.absolute(), Path(folder)) else 0)
+
+
+def commands_of(path: Path) -> list[Command]:
+    """The commands of one Markdown file in order."""
+    text = path.read_text(encoding="utf-8")
+    found: list[Command] = []
+    for block in _FENCE.finditer(text):
+        line = text.count("\n", 0, block.start()) + 2
+        if block[1] == "sh":
+            found += _shell_commands(path, line, block[2])
+        elif block[1] == "python":
+            found.append(Command(f"{path.name}:{line}", block[2], _needs(block[2].splitlines()[0]), python=True))
+    return found
+
+
+def _shell_commands(path: Path, first: int, block: str) -> Iterator[Command]:
+    """A command ends where its quotes are closed; what follows `#` is its comment."""
+    pending = ""
+    for number, line in enumerate(block.splitlines(), start=first):
+        pending += line
+        try:
+            words = shlex.split(pending, comments=True)
+        except ValueError:  # a quote is still open
+            pending += "\n"
+            continue
+        if words and words[0] not in ELSEWHERE:
+            yield Command(f"{path.name}:{number}", _without_comment(pending), _needs(pending))
+        pending = ""
+
+
+def _without_comment(command: str) -> str:
+    return re.sub(r"\s+#.*\Z", "", command)
+
+
+def _needs(comment: str) -> str:
+    found = _NEEDS.search(comment)
+    return next(filter(None, found.groups())) if found else ""
+
+
+def fresh_environment(folder: Path) -> Path:
+    """A virtual environment with the base install alone; its Python."""
+    begun = time.monotonic()
+    venv.create(folder, with_pip=True)
+    python = folder / "bin" / "python"
+    install = ["-m", "pip", "install", "--quiet", "-c", str(REPOSITORY / "constraints.txt"), str(REPOSITORY)]
+    subprocess.run([python, *install], check=True, stderr=subprocess.DEVNULL)
+    print(f"base install in {time.monotonic() - begun:.0f} s", flush=True)
+    return python
+
+
+def check_all(commands: list[Command], python: Path, folder: Path) -> list[Command]:
+    """Run the commands in one folder; those that fail."""
+    work = folder / "work"
+    work.mkdir()
+    environment = _environment(python, folder)
+    make_files(work, python, environment)
+    failed = []
+    for command in commands:
+        if command.needs in OUTSIDE or (command.python and command.needs):
+            print(f"left out  {command.place:<22} {command.title} (needs {command.needs})", flush=True)
+            continue
+        begun = time.monotonic()
+        fault = run(command, python, work, environment)
+        took = time.monotonic() - begun
+        print(f"{'FAILED' if fault else 'ok':<6}{took:4.0f}s {command.place:<22} {command.title}", flush=True)
+        if fault:
+            failed.append(command)
+            print("    " + fault.replace("\n", "\n    "), flush=True)
+    print(f"{len(commands)} commands, {len(failed)} failed")
+    return failed
+
+
+def run(command: Command, python: Path, work: Path, environment: dict[str, str]) -> str:
+    """Run one command; what is wrong with how it ended, or nothing."""
+    arguments = [str(python), "-c", command.text] if command.python else ["bash", "-c", _shortened(command.text)]
+    process = subprocess.Popen(
+        arguments,
+        cwd=work,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        output, _ = process.communicate(timeout=LONG_ENOUGH if command.needs == MINUTES else DEADLINE)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        output, _ = process.communicate()
+        return "" if command.needs == MINUTES else f"no end after {DEADLINE:g} s\n{output[-1000:]}"
+    if command.needs and command.needs != MINUTES:
+        named = f'pip install -e ".[{command.needs}]"' in output
+        return "" if process.returncode == 2 and named else f"the extra is not named\n{output[-1500:]}"
+    gate = "--fail-on" in command.text
+    return "" if process.returncode == 0 or (gate and process.returncode == 1) else output[-3000:]
+
+
+def _shortened(command: str) -> str:
+    added = [options for beginning, options in SHORTER.items() if command.startswith(beginning)]
+    return " ".join([command, *added])
+
+
+def _environment(python: Path, folder: Path) -> dict[str, str]:
+    """Nothing of the user's own: another home, another cache, no network."""
+    kept = {name: value for name, value in os.environ.items() if name in ("LANG", "LC_ALL", "OMP_NUM_THREADS")}
+    return {
+        **kept,
+        "PATH": f"{python.parent}:/usr/bin:/bin",
+        "HOME": str(folder),
+        "OFFSCRIPT_CACHE": str(folder / "cache"),
+        "HF_HUB_OFFLINE": "1",
+        "NO_COLOR": "1",
+    }
+
+
+def make_files(work: Path, python: Path, environment: dict[str, str]) -> None:
+    """The files and folders that the documentation takes for granted."""
+    sentences = [f"the {word} is on the {place}" for word in WORDS for place in WORDS] * 2
+    for name in ("my.txt", "other.txt", "samples.txt", "real.txt"):
+        (work / name).write_text("\n".join(sentences) + "\n")
+    _write_yaml_blocks(work)
+    _write_documents(work)
+    _write_associations(work)
+    assets = subprocess.check_output(
+        [python, "-c", "import offscript.assets; print(offscript.assets.__path__[0])"], env=environment, text=True
+    )
+    for name in ("my-model", "before", "after", "other", "gan"):
+        shutil.copytree(Path(assets.strip()) / "news-student", work / name)
+    shutil.copytree(Path(assets.strip()) / "news", work / "oracle")
+
+
+WORDS = ("man", "woman", "house", "street", "city", "child", "dog", "team", "car", "game")
+
+
+def _write_yaml_blocks(work: Path) -> None:
+    """The recipes of docs/training.md under their names, and the README's recipe.yaml."""
+    text = (REPOSITORY / "docs" / "training.md").read_text(encoding="utf-8")
+    for block in _FENCE.finditer(text):
+        if block[1] == "yaml" and (name := re.match(r"name: (\S+)", block[2])):
+            (work / f"{name[1]}.yaml").write_text(block[2])
+    shutil.copy(work / "mine.yaml", work / "recipe.yaml")
+    grid = re.search(r"^```yaml\n(oracle:.*?)^```", (REPOSITORY / "docs" / "audits.md").read_text(), re.M | re.S)
+    if grid is None:
+        raise SystemExit("docs/audits.md has no grid")
+    (work / "grid.yaml").write_text(grid[1])
+
+
+def _write_documents(work: Path) -> None:
+    articles = [
+        {"id": "article-17", "title": "Telemundo", "text": "Telemundo is an American Spanish-language network."},
+        {"id": "article-18", "title": "Australia", "text": "The capital of Australia is Canberra."},
+    ]
+    for name in ("articles.jsonl", "more.jsonl"):
+        (work / name).write_text("".join(f"{json.dumps(article)}\n" for article in articles))
+    queries = [{"id": "1", "text": "Telemundo network"}, {"id": "2", "text": "capital of Australia"}]
+    for name in ("q.jsonl", "queries.jsonl"):
+        (work / name).write_text("".join(f"{json.dumps(query)}\n" for query in queries))
+    (work / "qrels.txt").write_text("1 0 article-17 1\n2 0 article-18 1\n")
+    claims = [
+        {"id": 1, "claim": "The capital of Australia is Canberra.", "label": "SUPPORTED", "evidence": ["article-18"]},
+        {"id": 2, "claim": "The capital of Australia is Sydney.", "label": "REFUTED", "evidence": ["article-18"]},
+    ]
+    (work / "claims.jsonl").write_text("".join(f"{json.dumps(claim)}\n" for claim in claims))
+    (work / "ratings.csv").write_text("source_url,fact\nhttps://example.org,high\n")
+
+
+def _write_associations(work: Path) -> None:
+    tasks = {"intrasentence": "the {} is BLANK .", "intersentence": "the {} is here ."}
+    labels = {"stereotype": "the {} is small .", "anti-stereotype": "the {} is big .", "unrelated": "the {} is seven ."}
+    records = {
+        task: [
+            {
+                "id": f"{task}-{word}",
+                "target": word,
+                "bias_type": "profession",
+                "context": context.format(word),
+                "sentences": [
+                    {"id": f"{task}-{word}-{label}", "sentence": text.format(word), "gold_label": label}
+                    for label, text in labels.items()
+                ],
+            }
+            for word in WORDS
+        ]
+        for task, context in tasks.items()
+    }
+    (work / "dev.json").write_text(json.dumps({"data": records}))
+    scores = {
+        task: [
+            {"id": sentence["id"], "score": -float(place)}
+            for record in listed
+            for place, sentence in enumerate(record["sentences"])
+        ]
+        for task, listed in records.items()
+    }
+    (work / "scores.json").write_text(json.dumps(scores))
+    lexicon = work / "opinion-lexicon"
+    lexicon.mkdir()
+    (lexicon / "positive-words.txt").write_text("big\n")
+    (lexicon / "negative-words.txt").write_text("small\n")
+
+
+if __name__ == "__main__":
+    main()
