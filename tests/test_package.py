@@ -53,7 +53,7 @@ PUBLIC = {
 }
 ROOMS = {f"offscript.{folder.parent.name}" for folder in PACKAGE.glob("*/__init__.py")}
 
-HEAVY = {"altair", "datasets", "scipy", "torch", "transformers", "vl_convert"}
+HEAVY = {"datasets", "scipy", "torch", "transformers", "vl_convert"}
 PICKLING = {"_pickle", "cloudpickle", "dill", "joblib", "pickle", "shelve"}
 REGISTRIES = [".".join(name) for name in (("pypi", "org"), ("pythonhosted", "org"), ("npmjs", "org"), ("npmjs", "com"))]
 

@@ -9,9 +9,10 @@ install, and the comment on the first line of a Python block does so for the blo
     offscript audit hf/gpt2                # (needs network)
     offscript reproduce regret/table-1     # (takes minutes)
 
-A command without such a comment must end with exit code 0. One that needs an extra must end with exit code 2 and name the
-extra. One that takes minutes is started and stopped. What needs data or a network is left out. Audits are shortened by
-`--limit` and `--length`. Files that the documentation takes for granted (`my.txt`, `./my-model` …) are made here.
+A command without such a comment must end with exit code 0. One that needs an extra must end with exit code 2 and name
+the extra. One that takes minutes is started and stopped. What needs data or a network is left out. Audits and a few
+other commands are shortened (`SHORTER`). Files that the documentation takes for granted (`my.txt`, `./my-model` …) are
+made here.
 """
 
 import argparse
@@ -207,6 +208,7 @@ def make_files(work: Path, python: Path, environment: dict[str, str]) -> None:
     sentences = [f"the {word} is on the {place}" for word in WORDS for place in WORDS] * 2
     for name in ("my.txt", "other.txt", "samples.txt", "real.txt"):
         (work / name).write_text("\n".join(sentences) + "\n")
+    (work / "SmolLM2-135M-Instruct.Q4_1.gguf").touch()
     _write_yaml_blocks(work)
     _write_documents(work)
     _write_associations(work)
