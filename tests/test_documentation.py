@@ -25,8 +25,8 @@ def test_commands_are_read_with_what_they_need(tool: ModuleType, tmp_path: Path)
     page = tmp_path / "page.md"
     page.write_text(
         "Text\n\n```sh\npip install .\noffscript ls models   # all\noffscript serve   # a page (needs web)\n"
-        "echo '{\n}' > a.json\noffscript train a.yaml   # (takes minutes)\n```\n\n```python\n# (needs web)\nimport a\n```\n"
-        "```yaml\nname: a\n```\n"
+        "echo '{\n}' > a.json\noffscript train a.yaml   # (takes minutes)\n```\n\n"
+        "```python\n# (needs web)\nimport a\n```\n```yaml\nname: a\n```\n"
     )
     commands = [(command.place, command.text, command.needs) for command in tool.commands_of(page)]
     assert commands == [
