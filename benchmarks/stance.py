@@ -13,11 +13,10 @@ from pathlib import Path
 
 from _side_by_side import print_ratio, print_times, side_by_side
 
-from offscript.factcheck.stance.exporting import export_graph
-from offscript.factcheck.stance.network import PairNetwork, load_encoder, make_head
-from offscript.factcheck.stance.packing import PairEncoder
 from offscript.factcheck.stance.registry import SHIPPED
-from offscript.factcheck.stance.served import GRAPH, OnnxJudge, load
+from offscript.factcheck.stance.served import GRAPH, OnnxReader, PairEncoder, load
+from offscript.factcheck.stance.teaching.exporting import export_graph
+from offscript.factcheck.stance.teaching.network import PairNetwork, load_encoder, make_head
 
 ASSET = Path(sys.modules["offscript"].__path__[0]) / "assets" / "stance"
 CLAIM = "A spider crawled under a man's skin and lived there for three days"
@@ -34,14 +33,14 @@ print(time.perf_counter() - began)
 """
 
 
-def full_precision(encoder: str, packed: PairEncoder, threads: int, folder: str) -> OnnxJudge:
+def full_precision(encoder: str, packed: PairEncoder, threads: int, folder: str) -> OnnxReader:
     """The same network with other weights, which decide nothing about speed."""
     network, _ = load_encoder(encoder)
     heads = {
         name: make_head("san", network.config.hidden_size, labels)
         for name, labels in {"stance": 4, "evidence": 3}.items()
     }
-    return OnnxJudge(export_graph(PairNetwork(network, heads), Path(folder) / GRAPH), packed, threads=threads)
+    return OnnxReader(export_graph(PairNetwork(network, heads), Path(folder) / GRAPH), packed, threads=threads)
 
 
 def main() -> None:
@@ -55,9 +54,9 @@ def main() -> None:
     model = load(ASSET, threads=chosen.threads)
     pairs = [(CLAIM, " ".join(SENTENCES[number : number + 2])) for number in range(28)]
     with tempfile.TemporaryDirectory() as folder:
-        peer = full_precision(chosen.encoder, model.judge.packed, chosen.threads, folder)
+        peer = full_precision(chosen.encoder, model.reader.packed, chosen.threads, folder)
         times = side_by_side(
-            {"fp32, 28 pairs": lambda: peer(pairs), "int8, 28 pairs": lambda: model.judge(pairs)}, chosen.repeats
+            {"fp32, 28 pairs": lambda: peer(pairs), "int8, 28 pairs": lambda: model.reader(pairs)}, chosen.repeats
         )
     print_times(times)
     print_ratio("int8 against fp32", times["fp32, 28 pairs"], times["int8, 28 pairs"], "≥ 1.4")

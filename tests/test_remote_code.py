@@ -14,8 +14,8 @@ import pytest
 
 from offscript.corpora import HubVocabulary
 from offscript.errors import OffscriptError
-from offscript.factcheck.stance import mtranssan
-from offscript.factcheck.stance.network import load_encoder
+from offscript.factcheck.stance.teaching import mtranssan
+from offscript.factcheck.stance.teaching.network import load_encoder
 from offscript.models import load_model
 from offscript.models.masked import MaskedLanguageModel, names_masked_model
 from offscript.models.next_sentence import encoder_of

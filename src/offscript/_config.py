@@ -4,6 +4,8 @@ A file comes from anywhere, so it is read within limits, and whatever is wrong w
 the file and the place.
 """
 
+import hashlib
+import json
 import os
 import re
 import stat
@@ -141,6 +143,11 @@ def checked(schema: type[Schema], content: Any, origin: str) -> Schema:
         return schema.model_validate(content)
     except ValidationError as fault:
         raise OffscriptError(f"{origin}: {first_fault(fault, schema)}") from fault
+
+
+def digest_of(settings: Any) -> str:
+    """A short hash of plain values: two recipes with the same one are the same recipe."""
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def first_fault(fault: ValidationError, schema: type[BaseModel]) -> str:

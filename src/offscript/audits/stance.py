@@ -5,9 +5,8 @@ from typing import Any
 
 from offscript._files import cache_folder
 from offscript.factcheck.stance.pairs import read_pairs, sampled
-from offscript.factcheck.stance.recipe import stance_recipe
 from offscript.factcheck.stance.registry import stance_model
-from offscript.factcheck.stance.training import train_stance
+from offscript.factcheck.stance.teaching import stance_recipe, train_stance
 from offscript.measures.measurement import Measurement
 from offscript.measures.stance import judge, measure_stance
 

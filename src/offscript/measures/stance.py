@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from offscript._types import FloatArray
 from offscript.errors import OffscriptError
-from offscript.factcheck.stance.judging import by_claim, stances_of_pairs
 from offscript.factcheck.stance.pairs import EVIDENCE, PairSet, rows_of
-from offscript.factcheck.stance.scores import FNC_POINTS, fnc_scores
-from offscript.factcheck.stance.stance import STANCES, StanceModel
+from offscript.factcheck.stance.registry import by_claim, stances_of_pairs
+from offscript.factcheck.stance.stance import FNC_POINTS, STANCES, StanceModel, fnc_scores
 from offscript.measures.measurement import Measurement, environment
 from offscript.statistics import (
     RESAMPLES,

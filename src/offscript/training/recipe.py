@@ -1,14 +1,12 @@
 """Recipes: what to train, on what, how, and when to stop; read from YAML with `key=value` changes on top."""
 
-import hashlib
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from offscript._config import Section, checked, expanded, read_mapping
+from offscript._config import Section, checked, digest_of, expanded, read_mapping
 from offscript.corpora.readers import Format
 from offscript.errors import OffscriptError
 from offscript.learning import OptimiserSettings, StopSettings
@@ -122,7 +120,7 @@ class Recipe(Section):
     @property
     def digest(self) -> str:
         """A hash of the recipe: two runs with the same one are the same run."""
-        return hashlib.sha256(json.dumps(self.model_dump(exclude={"about"}), sort_keys=True).encode()).hexdigest()[:16]
+        return digest_of(self.model_dump(exclude={"about"}))
 
 
 def read_recipe(path: Path, changes: Sequence[str] = ()) -> Recipe:

@@ -6,7 +6,7 @@ import pytest
 
 from offscript.audits.experiment import read_experiment
 from offscript.audits.stance import stance_scores
-from offscript.factcheck.stance.recipe import stance_recipe
+from offscript.factcheck.stance.teaching import stance_recipe
 
 
 @pytest.mark.parametrize("scale", ["quick", "standard"])

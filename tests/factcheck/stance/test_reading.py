@@ -11,15 +11,14 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from offscript.errors import OffscriptError
-from offscript.factcheck.stance.features import Words, overlap_features
-from offscript.factcheck.stance.packing import PairEncoder, unlimited
 from offscript.factcheck.stance.pairs import EVIDENCE, Pair, new_topics, read_pairs, split_document
-from offscript.factcheck.stance.relatedness import features_of_pairs, fit_relatedness
-from offscript.factcheck.stance.schedule import ROUNDS, epoch_batches
-from offscript.factcheck.stance.scores import best_weights
+from offscript.factcheck.stance.relatedness import Terms, choose_sentences, features_of_pairs
+from offscript.factcheck.stance.served import PairEncoder, unlimited
 from offscript.factcheck.stance.stance import STANCES
-from offscript.factcheck.stance.tasks import TASKS, read_task
-from offscript.factcheck.stance.terms import Terms, choose_sentences
+from offscript.factcheck.stance.teaching.baselines import Words, overlap_features
+from offscript.factcheck.stance.teaching.mtranssan import fit_relatedness
+from offscript.factcheck.stance.teaching.shipping import best_weights
+from offscript.factcheck.stance.teaching.tasks import ROUNDS, TASKS, epoch_batches, read_task
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offscript.factcheck.stance.san import LinearAnswer, StochasticAnswer
+from offscript.factcheck.stance.teaching.network import LinearAnswer, StochasticAnswer
 
 WIDTH, LABELS = 6, 3
 

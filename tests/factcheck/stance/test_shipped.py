@@ -11,10 +11,9 @@ import offscript
 from offscript._config import expanded, find_recipe, read_mapping
 from offscript._files import sha256_of
 from offscript.errors import OffscriptError
-from offscript.factcheck.stance import storage
-from offscript.factcheck.stance.recipe import stance_recipe
-from offscript.factcheck.stance.registry import SHIPPED, stance_model
+from offscript.factcheck.stance.registry import SHIPPED, read_card, stance_model
 from offscript.factcheck.stance.stance import STANCES, StanceModel
+from offscript.factcheck.stance.teaching import stance_recipe
 
 ASSET = Path(offscript.__path__[0]) / "assets" / "stance"
 
@@ -25,7 +24,7 @@ def model() -> StanceModel:
 
 
 def test_files_are_those_of_the_card_and_small() -> None:
-    card = storage.read_card(ASSET)
+    card = read_card(ASSET)
     assert {name: sha256_of(ASSET / name) for name in card["sha256"]} == card["sha256"]
     assert sum(path.stat().st_size for path in ASSET.iterdir()) < 30e6
     assert {"about", "data", "licence", "scores", "known_failures", "make_again"} <= card.keys()
@@ -34,7 +33,7 @@ def test_files_are_those_of_the_card_and_small() -> None:
 def test_the_card_has_the_shipped_recipe(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("OFFSCRIPT_DATA", str(tmp_path))
     recipe = stance_recipe(expanded(read_mapping(find_recipe("stance"), "recipe")))
-    written = {**storage.read_card(ASSET)["recipe"], "data": str(tmp_path)}
+    written = {**read_card(ASSET)["recipe"], "data": str(tmp_path)}
     assert recipe.model_dump() == written
 
 

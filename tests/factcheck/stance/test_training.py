@@ -7,15 +7,12 @@ import pytest
 from safetensors.numpy import load_file
 
 from offscript.errors import OffscriptError
-from offscript.factcheck.stance.committee import Committee
-from offscript.factcheck.stance.judging import stances_of_pairs
 from offscript.factcheck.stance.lexical import LexicalStance
-from offscript.factcheck.stance.mtranssan import train_mtranssan
 from offscript.factcheck.stance.pairs import Pair
-from offscript.factcheck.stance.recipe import StanceRecipe, stance_recipe
-from offscript.factcheck.stance.registry import stance_model
+from offscript.factcheck.stance.registry import Committee, stance_model, stances_of_pairs
 from offscript.factcheck.stance.stance import STANCES
-from offscript.factcheck.stance.training import train_stance
+from offscript.factcheck.stance.teaching import StanceRecipe, stance_recipe, train_stance
+from offscript.factcheck.stance.teaching.mtranssan import train_mtranssan
 
 CLAIM = "the president died"
 DOCUMENTS = [["report says the president died not true hoax"], ["police report in paris"], []]

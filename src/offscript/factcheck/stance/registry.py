@@ -1,18 +1,54 @@
-"""Stance models by name: the one that ships, the lexical baseline, and folders of trained ones."""
+"""Stance models by name: the one that ships, the lexical baseline, folders of trained ones, and several as one."""
 
-from collections.abc import Callable
+import json
+from abc import ABC, abstractmethod
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+
+from offscript._plugins import Registry
 from offscript._specification import nearest
+from offscript._types import FloatArray
 from offscript.errors import OffscriptError
-from offscript.factcheck.stance import storage
-from offscript.factcheck.stance.committee import JOINT, Committee
-from offscript.factcheck.stance.stance import StanceModel
+from offscript.factcheck.stance.pairs import Pair
+from offscript.factcheck.stance.stance import STANCES, StanceModel
 
-SHIPPED = "offscript/stance"
-LEXICAL = "lexical"
+SHIPPED, LEXICAL, JOINT = "offscript/stance", "lexical", "+"
+CARD = "card.json"
 _ASSET = Path(__file__).parents[2] / "assets" / "stance"
+
+
+@dataclass(frozen=True)
+class StanceKind:
+    """How models of one kind are loaded, and taught where they can be.
+
+    Attributes:
+        load: From a folder and a name to the model.
+        train: From a `StanceRecipe`, a folder and an observer, with `checkpoint_seconds`, to the model's folder.
+    """
+
+    load: Callable[[Path, str], StanceModel]
+    train: Callable[..., Path] | None = None
+
+
+_TEACHING = "offscript.factcheck.stance.teaching"
+KINDS: Registry[StanceKind] = Registry(
+    "kind of stance model",
+    "offscript.stances",
+    {
+        "onnx": "offscript.factcheck.stance.served:ONNX",
+        "mtranssan": f"{_TEACHING}.mtranssan:MTRANSSAN",
+        "features": f"{_TEACHING}.baselines:FEATURES",
+        "boosting": f"{_TEACHING}.baselines:BOOSTING",
+        "hierarchy": f"{_TEACHING}.hierarchy:HIERARCHY",
+    },
+)
+"""What a card's `kind` may say."""
 
 
 @cache
@@ -25,51 +61,82 @@ def stance_model(name: str = SHIPPED) -> StanceModel:
 
         return LexicalStance()
     folder = _ASSET if name == SHIPPED else Path(name)
-    if not (folder / storage.CARD).is_file():
+    if not (folder / CARD).is_file():
         known = (SHIPPED, LEXICAL)
         raise OffscriptError(
             f"no stance model {name!r}", why="no such name, and no such folder", next=nearest(name, known)
         )
-    kind = str(storage.read_card(folder)["kind"])
-    if kind not in _LOADERS:
-        raise OffscriptError(f"{folder} holds a stance model of kind {kind!r}", next=nearest(kind, _LOADERS))
-    return _LOADERS[kind](folder, name)
+    kind = str(read_card(folder)["kind"])
+    if kind not in KINDS:
+        raise OffscriptError(f"{folder} holds a stance model of kind {kind!r}", next=nearest(kind, KINDS))
+    return KINDS[kind].load(folder, name)
 
 
-def _onnx(folder: Path, name: str) -> StanceModel:
-    from offscript.factcheck.stance.served import load
+class PairModel(ABC):
+    """A stance model that reads documents each with a claim of its own; a sentence is a short document."""
 
-    return load(folder, name=name)
+    def __init__(self, name: str) -> None:
+        self.name = name
 
+    @abstractmethod
+    def of_pairs(self, pairs: Sequence[Pair]) -> FloatArray:
+        """Stance probabilities [pairs, 4] of documents, each against its own claim."""
 
-def _mtranssan(folder: Path, name: str) -> StanceModel:
-    from offscript.factcheck.stance.mtranssan import load
+    def of_documents(self, claim: str, documents: Sequence[Sequence[str]]) -> FloatArray:
+        """Stance probabilities [documents, 4]."""
+        return self.of_pairs([Pair(claim, tuple(sentences), "", "") for sentences in documents])
 
-    return load(folder, name=name)
-
-
-def _features(folder: Path, name: str) -> StanceModel:
-    from offscript.factcheck.stance.perceptron import load
-
-    return load(folder, name=name)
-
-
-def _boosting(folder: Path, name: str) -> StanceModel:
-    from offscript.factcheck.stance.boosting import load
-
-    return load(folder, name=name)
+    def of_sentences(self, claim: str, sentences: Sequence[str]) -> FloatArray:
+        """Stance probabilities [sentences, 4]."""
+        return self.of_documents(claim, [(sentence,) for sentence in sentences])
 
 
-def _hierarchy(folder: Path, name: str) -> StanceModel:
-    from offscript.factcheck.stance.hierarchy import load
+class Committee(PairModel):
+    """Several stance models that vote with equal weight: the mean of their probabilities."""
 
-    return load(folder, name=name)
+    def __init__(self, members: Sequence[StanceModel]) -> None:
+        super().__init__(JOINT.join(member.name for member in members))
+        self._members = tuple(members)
+
+    def of_pairs(self, pairs: Sequence[Pair]) -> FloatArray:
+        return np.asarray(np.mean([stances_of_pairs(member, pairs) for member in self._members], axis=0))
+
+    def of_sentences(self, claim: str, sentences: Sequence[str]) -> FloatArray:
+        return np.asarray(np.mean([member.of_sentences(claim, sentences) for member in self._members], axis=0))
 
 
-_LOADERS: dict[str, Callable[[Path, str], StanceModel]] = {
-    "onnx": _onnx,
-    "mtranssan": _mtranssan,
-    "features": _features,
-    "boosting": _boosting,
-    "hierarchy": _hierarchy,
-}
+def stances_of_pairs(model: StanceModel, pairs: Sequence[Pair]) -> FloatArray:
+    """Stance probabilities [pairs, 4] of documents, each against its own claim; all at once where the model can."""
+    if isinstance(model, PairModel):
+        return model.of_pairs(pairs)
+    stances = np.zeros((len(pairs), len(STANCES)))
+    for claim, numbers in by_claim(pairs).items():
+        stances[numbers] = model.of_documents(claim, [pairs[number].sentences for number in numbers])
+    return stances
+
+
+def by_claim(pairs: Sequence[Pair]) -> dict[str, list[int]]:
+    """The places of each claim's pairs."""
+    places: dict[str, list[int]] = defaultdict(list)
+    for number, pair in enumerate(pairs):
+        places[pair.claim].append(number)
+    return places
+
+
+def read_card(folder: Path) -> dict[str, Any]:
+    """The card of a stance model's folder."""
+    card = read_json(folder / CARD)
+    if not {"kind", "reading", "recipe"} <= card.keys():
+        raise OffscriptError(f"{folder} is no stance model", why="its card is of another kind of model")
+    return card
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A file of a stance model's folder."""
+    try:
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as fault:
+        raise OffscriptError(
+            f"{path.parent} is no stance model", why=str(fault), next=f"name a folder with a {CARD}"
+        ) from fault
+    return content

@@ -1,8 +1,8 @@
-"""Auxiliary tasks (chapter 3.2.3): entailment, paraphrase, question answering, sentiment, and evidence for claims."""
+"""Auxiliary tasks (chapter 3.2.3): entailment, paraphrase, questions, sentiment, evidence; and when each is learnt."""
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -147,3 +147,27 @@ _READERS: dict[str, tuple[str, tuple[str, ...], Callable[[Path], Iterator[Exampl
     "paraphrases": ("paraphrases", ("same", "other"), _paraphrases),
 }
 TASKS = tuple(_READERS)
+
+ROUNDS = 10
+Batch = tuple[str, NDArray[np.int64]]
+"""A task's name and the numbers of its examples."""
+
+
+def epoch_batches(lengths: Mapping[str, Sequence[int]], size: int, *, seed: int, epoch: int) -> list[Batch]:
+    """Ten rounds over the tasks in random order, a tenth of each a round (chapter 3.2.4); batches of like lengths."""
+    generator = np.random.default_rng([seed, epoch])
+    tenths = {name: np.array_split(generator.permutation(len(own)), ROUNDS) for name, own in lengths.items()}
+    batches: list[Batch] = []
+    for number in range(ROUNDS):
+        for name in generator.permutation(list(lengths)):
+            batches += [(str(name), rows) for rows in _batched(tenths[name][number], lengths[name], size, generator)]
+    return batches
+
+
+def _batched(
+    rows: NDArray[np.int64], lengths: Sequence[int], size: int, generator: np.random.Generator
+) -> list[NDArray[np.int64]]:
+    """Rows sorted by length and cut into batches, which come in random order."""
+    ordered = rows[np.argsort([lengths[row] for row in rows], kind="stable")]
+    batches = [ordered[start : start + size] for start in range(0, len(ordered), size)]
+    return [batches[place] for place in generator.permutation(len(batches))]

@@ -1,39 +1,57 @@
 """MTransSAN (chapter 3): multi-task supervised pre-training of a shared encoder, then fine-tuning on stance."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
-from torch import Tensor
+from torch import Tensor, nn
 
 from offscript._files import write_json
 from offscript._remote_code import refuse_remote_code
 from offscript._types import FloatArray
-from offscript.factcheck.stance import storage
-from offscript.factcheck.stance.exporting import int8_encoder, teach_heads
-from offscript.factcheck.stance.network import PairBatch, PairNetwork, load_encoder, make_head
-from offscript.factcheck.stance.packing import PairEncoder
 from offscript.factcheck.stance.pairs import EVIDENCE
-from offscript.factcheck.stance.recipe import EncoderSettings, StanceRecipe, training_pairs
-from offscript.factcheck.stance.relatedness import Relatedness, features_of_pairs, fit_relatedness
+from offscript.factcheck.stance.registry import StanceKind, read_card
+from offscript.factcheck.stance.relatedness import Relatedness, Terms, features_of_pairs
+from offscript.factcheck.stance.served import (
+    EVIDENCE_HEAD,
+    STANCE,
+    PairEncoder,
+    Reading,
+    TwoLevelModel,
+    read_first_level,
+    read_text,
+    reading_of,
+    write_card,
+    write_first_level,
+)
 from offscript.factcheck.stance.stance import STANCES
-from offscript.factcheck.stance.tasks import Example, Task, read_task
-from offscript.factcheck.stance.teaching import Stage, teach
-from offscript.factcheck.stance.terms import Terms
-from offscript.factcheck.stance.two_level import EVIDENCE_HEAD, STANCE, Reading, TwoLevelModel, read_text
-from offscript.learning import Observer
+from offscript.factcheck.stance.teaching.exporting import int8_encoder, teach_heads
+from offscript.factcheck.stance.teaching.network import (
+    WEIGHTS,
+    PairBatch,
+    PairNetwork,
+    load_encoder,
+    log_of,
+    make_head,
+    read_tensors,
+    write_tensors,
+)
+from offscript.factcheck.stance.teaching.recipe import EncoderSettings, StanceRecipe, training_pairs
+from offscript.factcheck.stance.teaching.tasks import Example, Task, epoch_batches, read_task
+from offscript.learning import Course, Loss, Observer, learn, seeded
 
 THRESHOLD = 0.05
 INT8_ENCODER = "encoder.int8.onnx"
 _READ_AT_ONCE = 32
+_WARMUP = 0.06
 
 
 @dataclass(frozen=True)
-class TorchJudge:
+class TorchReader:
     """A pair network that reads pairs of like length together."""
 
     network: PairNetwork
@@ -71,15 +89,8 @@ def train_mtranssan(
     packed = PairEncoder(tokenizer, settings.length, padding=encoder.config.pad_token_id or 0)
     weights = {STANCE: torch.from_numpy(stance.class_weights(recipe.class_weights))}
     for stage in _stages(recipe, pretraining, fine_tuning, weights, folder):
-        teach(
-            network,
-            packed,
-            stage,
-            folder,
-            seed=recipe.seed,
-            observer=observer,
-            checkpoint_seconds=checkpoint_seconds,
-        )
+        course = _course(stage, network, packed, recipe.seed)
+        learn(course, folder, observer=observer, checkpoint_seconds=checkpoint_seconds)
     if recipe.fine_tuning == "heads":
         graph = int8_encoder(network, folder / INT8_ENCODER)
         teach_heads(
@@ -91,11 +102,31 @@ def train_mtranssan(
             learning_rate=recipe.head_learning_rate,
             epochs=recipe.epochs,
             seed=recipe.seed,
+            observer=observer,
         )
     kept = {task.head for task in fine_tuning}
     network = PairNetwork(encoder, {head: layer for head, layer in network.heads.items() if head in kept})
     reading = Reading(THRESHOLD, settings.characters)
     return save(folder / "model", recipe, network, relatedness, tokenizer, reading)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Tasks that are learnt together for some epochs; its name files the checkpoint, its digest says whose that is."""
+
+    name: str
+    digest: str
+    tasks: Sequence[Task]
+    epochs: int
+    batch_size: int
+    learning_rate: float
+    head_learning_rate: float
+    class_weights: Mapping[str, Tensor] = field(default_factory=dict)
+
+    @property
+    def rates(self) -> tuple[float, float]:
+        """Learning rates of the encoder and of the heads."""
+        return self.learning_rate, self.head_learning_rate
 
 
 def _stages(
@@ -114,6 +145,58 @@ def _stages(
     if recipe.fine_tuning == "all":
         stages.append(Stage("fine-tuning", recipe.digest, fine_tuning, recipe.epochs, *rates, weights))
     return stages
+
+
+def _course(stage: Stage, network: PairNetwork, packed: PairEncoder, seed: int) -> Course:
+    """Adam on the cross-entropy of each task's head."""
+    tasks = {task.name: task for task in stage.tasks}
+    lengths = {name: [_size(example) for example in task.examples] for name, task in tasks.items()}
+    batches = [
+        batch
+        for epoch in range(stage.epochs)
+        for batch in epoch_batches(lengths, stage.batch_size, seed=seed, epoch=epoch)
+    ]
+
+    def loss(step: int) -> Loss:
+        name, rows = batches[step]
+        examples = [tasks[name].examples[row] for row in rows]
+        arrays = PairBatch.of(packed([(claim, text) for claim, text, _ in examples]))
+        labels = torch.tensor([label for _, _, label in examples])
+        network.train()
+        with seeded(int(np.random.SeedSequence([seed, step]).generate_state(1)[0])):
+            answers = log_of(network(tasks[name].head, arrays))  # [rows, labels]
+        weight = stage.class_weights.get(name)
+        return Loss(nn.functional.nll_loss(answers, labels, weight=weight), read=arrays.tokens.numel())
+
+    return Course(
+        total=len(batches),
+        optimiser=_optimiser(network, stage),
+        loss=loss,
+        networks={"model": network},
+        schedule=lambda step, _: [rate * _decay(step, len(batches)) for rate in stage.rates],
+        clip=1.0,
+        digest=stage.digest,
+        name=stage.name,
+    )
+
+
+def _optimiser(network: PairNetwork, stage: Stage) -> torch.optim.Optimizer:
+    """Adam with a rate of its own for the heads that the stage teaches."""
+    heads = sorted({task.head for task in stage.tasks})
+    encoder = [each for each in network.encoder.parameters() if each.requires_grad]
+    answers = [each for head in heads for each in network.heads[head].parameters()]
+    groups = [{"params": encoder, "lr": stage.learning_rate}, {"params": answers, "lr": stage.head_learning_rate}]
+    return torch.optim.AdamW(groups, weight_decay=0.01, fused=True)
+
+
+def _decay(step: int, total: int) -> float:
+    """Up over the first steps, then down to nothing, both linearly."""
+    warmup = max(1, int(_WARMUP * total))
+    return (step + 1) / (warmup + 1) if step < warmup else (total - step) / max(1, total - warmup)
+
+
+def _size(example: tuple[str, str | None, int]) -> int:
+    return len(example[0]) + len(example[1] or "")
 
 
 def stance_task(recipe: StanceRecipe, tokenizer: Tokenizer) -> tuple[Relatedness, Task]:
@@ -137,6 +220,26 @@ def stance_task(recipe: StanceRecipe, tokenizer: Tokenizer) -> tuple[Relatedness
     return relatedness, Task(STANCE, STANCE, STANCES, examples)
 
 
+def fit_relatedness(
+    terms: Terms, features: FloatArray, related: NDArray[np.bool_], *, units: int = 16, steps: int = 600, seed: int = 1
+) -> Relatedness:
+    """Full-batch Adam on the log-loss."""
+    mean, scale = features.mean(axis=0), features.std(axis=0) + 1e-6
+    shown = torch.from_numpy((features - mean) / scale)
+    answers = torch.from_numpy(related.astype(np.float64))
+    generator = torch.Generator().manual_seed(seed)
+    hidden = torch.randn(features.shape[1] + 1, units, generator=generator, dtype=torch.float64) * 0.3
+    output = torch.randn(units + 1, generator=generator, dtype=torch.float64) * 0.3
+    parameters = [hidden.requires_grad_(), output.requires_grad_()]
+
+    def loss(_: int) -> Loss:
+        scores = (shown @ hidden[:-1] + hidden[-1]).relu() @ output[:-1] + output[-1]
+        return Loss(nn.functional.binary_cross_entropy_with_logits(scores, answers))
+
+    learn(Course(steps, torch.optim.Adam(parameters, lr=0.02), loss))
+    return Relatedness(terms, mean, scale, hidden.detach().numpy(), output.detach().numpy())
+
+
 def _within_class_limit(labels: NDArray[np.int64], limit: int | None, seed: int) -> NDArray[np.int64]:
     """Places of at most so many examples of a label, drawn at random, in their order."""
     order = np.random.default_rng(seed).permutation(len(labels))
@@ -153,20 +256,20 @@ def save(
     reading: Reading,
 ) -> Path:
     """Encoder, heads, first level and card."""
-    storage.write_first_level(folder, relatedness, tokenizer)
-    storage.write_tensors(folder / storage.WEIGHTS, network.state_dict())
+    write_first_level(folder, relatedness, tokenizer)
+    write_tensors(folder / WEIGHTS, network.state_dict())
     network.encoder.config.save_pretrained(folder)
     heads = {head: len(STANCES if head == STANCE else EVIDENCE) for head in network.heads}
-    storage.write_card(folder, "mtranssan", recipe, reading, heads=heads)
+    write_card(folder, "mtranssan", recipe.model_dump(), reading, heads=heads)
     return folder
 
 
-def load(folder: Path, *, name: str | None = None) -> TwoLevelModel:
+def load(folder: Path, name: str = "") -> TwoLevelModel:
     """What `save` wrote."""
     from transformers import AutoConfig, AutoModel
 
     refuse_remote_code(folder)
-    card = storage.read_card(folder)
+    card = read_card(folder)
     settings = EncoderSettings(**card["recipe"]["encoder"])
     config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
     heads = {
@@ -174,10 +277,13 @@ def load(folder: Path, *, name: str | None = None) -> TwoLevelModel:
         for head, labels in card["heads"].items()
     }
     network = PairNetwork(AutoModel.from_config(config, trust_remote_code=False), heads)
-    network.load_state_dict(storage.read_tensors(folder / storage.WEIGHTS))
-    relatedness = storage.read_first_level(folder)
+    network.load_state_dict(read_tensors(folder / WEIGHTS))
+    relatedness = read_first_level(folder)
     packed = PairEncoder(relatedness.terms.tokenizer, settings.length, padding=config.pad_token_id or 0)
-    return TwoLevelModel(name or str(folder), relatedness, TorchJudge(network, packed), storage.reading_of(card))
+    return TwoLevelModel(name or str(folder), relatedness, TorchReader(network, packed), reading_of(card))
+
+
+MTRANSSAN = StanceKind(load, train_mtranssan)
 
 
 def _tasks(limits: dict[str, int], recipe: StanceRecipe) -> list[Task]:

@@ -11,11 +11,10 @@ import torch
 from torch import Tensor, nn
 
 from offscript._files import replacing
-from offscript.factcheck.stance.network import PairBatch, PairNetwork
-from offscript.factcheck.stance.packing import PairEncoder
-from offscript.factcheck.stance.san import log_of
-from offscript.factcheck.stance.served import OnnxJudge
-from offscript.factcheck.stance.tasks import Task
+from offscript.factcheck.stance.served import OnnxReader, PairEncoder
+from offscript.factcheck.stance.teaching.network import PairBatch, PairNetwork, log_of
+from offscript.factcheck.stance.teaching.tasks import Task
+from offscript.learning import Course, Loss, Observer, learn, seeded
 
 _INPUTS = ("tokens", "types", "real")
 _MASKS = ("claim", "text")
@@ -75,36 +74,40 @@ def teach_heads(
     learning_rate: float,
     epochs: int,
     seed: int = 1,
+    observer: Observer | None = None,
 ) -> None:
     """Teach the heads on the encodings of a (quantised) encoder's graph, which are computed once."""
-    judge = OnnxJudge(encoder, packed)
-    batches = [batch for task in tasks for batch in _encoded_batches(judge, packed, task)]
+    reader = OnnxReader(encoder, packed)
+    batches = [batch for task in tasks for batch in _encoded_batches(reader, packed, task)]
     heads = dict.fromkeys(task.head for task in tasks)
     parameters = [each for head in heads for each in network.heads[head].parameters()]
     optimiser = torch.optim.AdamW(parameters, lr=learning_rate, weight_decay=0.01)
     generator = np.random.default_rng(seed)
     steps = [place for _ in range(epochs) for place in generator.permutation(len(batches)).tolist()]
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)  # noqa: TID251 (dropout knows no generator)
+
+    def loss(step: int) -> Loss:
+        task, arrays, encoded, labels = batches[steps[step]]
+        answers = log_of(network.answer(task.head, encoded.float(), arrays))
+        return Loss(nn.functional.nll_loss(answers, labels, weight=weights.get(task.name)), read=arrays.tokens.numel())
+
+    def schedule(step: int, _: int) -> list[float]:
+        return [learning_rate * (1 - step / len(steps))]
+
+    with seeded(seed):
         network.heads.train()
-        for step, place in enumerate(steps):
-            optimiser.param_groups[0]["lr"] = learning_rate * (1 - step / len(steps))
-            task, arrays, encoded, labels = batches[place]
-            answers = log_of(network.answer(task.head, encoded.float(), arrays))
-            loss = nn.functional.nll_loss(answers, labels, weight=weights.get(task.name))
-            optimiser.zero_grad(set_to_none=True)
-            loss.backward()
-            optimiser.step()
+        learn(Course(len(steps), optimiser, loss, schedule=schedule), observer=observer)
 
 
-def _encoded_batches(judge: OnnxJudge, packed: PairEncoder, task: Task) -> list[tuple[Task, PairBatch, Tensor, Tensor]]:
+def _encoded_batches(
+    reader: OnnxReader, packed: PairEncoder, task: Task
+) -> list[tuple[Task, PairBatch, Tensor, Tensor]]:
     """Batches of like length with their encodings in half precision."""
     order = np.argsort([len(claim) + len(text or "") for claim, text, _ in task.examples], kind="stable")
     batches = []
     for start in range(0, len(order), _REFIT_AT_ONCE):
         examples = [task.examples[row] for row in order[start : start + _REFIT_AT_ONCE]]
         arrays = packed([(claim, text) for claim, text, _ in examples])
-        [encoded] = judge.session.run(None, {name: arrays[name] for name in _INPUTS})
+        [encoded] = reader.session.run(None, {name: arrays[name] for name in _INPUTS})
         labels = torch.tensor([label for _, _, label in examples])
         batches.append((task, PairBatch.of(arrays), torch.from_numpy(encoded).half(), labels))
     return batches

@@ -1,16 +1,18 @@
-"""How a stance model is taught: its kind, its data, its auxiliary tasks and its optimiser."""
+"""How a stance model is taught: the recipe, and the trainer that runs it whatever its kind."""
 
-import hashlib
-import json
+import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from offscript._config import Section, checked
+from offscript._config import Section, checked, digest_of
 from offscript.errors import OffscriptError
 from offscript.factcheck.stance.pairs import Pair, read_pairs, sampled
+from offscript.factcheck.stance.registry import KINDS
+from offscript.learning import Observer, Trained, Trainer
 
 Kind = Literal["mtranssan", "features", "boosting", "hierarchy"]
 
@@ -71,13 +73,13 @@ class StanceRecipe(Section):
     @property
     def digest(self) -> str:
         """A hash of the recipe: two runs with the same one are the same run."""
-        return _hash(self.model_dump(exclude={"about", "served"}))
+        return digest_of(self.model_dump(exclude={"about", "served"}))
 
     @property
     def pretraining_digest(self) -> str:
         """A hash of what decides the first stage, whose result serves every recipe that shares it."""
         kept = {"seed", "data", "encoder", "pretraining", "beside", "batch_size", "learning_rate", "head_learning_rate"}
-        return _hash(self.model_dump(include=kept, exclude={"encoder": {"characters"}}))
+        return digest_of(self.model_dump(include=kept, exclude={"encoder": {"characters"}}))
 
     @property
     def folder(self) -> Path:
@@ -101,13 +103,52 @@ def held_out_pairs(recipe: StanceRecipe) -> Sequence[Pair]:
     return read_pairs(f"{recipe.folder / 'fnc-1'},split={held_out}").pairs
 
 
-def _hash(settings: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]
-
-
 def stance_recipe(content: dict[str, Any], origin: str = "the recipe") -> StanceRecipe:
     """Check a mapping; a wrong key is named together with what is near."""
     recipe = checked(StanceRecipe, content, origin)
     if not recipe.folder.is_dir():
         raise OffscriptError(f"{origin}: no data folder {recipe.data}", next="set data to the folder that holds fnc-1")
     return recipe
+
+
+@dataclass(frozen=True)
+class TrainedStance(Trained):
+    """Where the model is, and how long this call took."""
+
+    folder: Path
+    seconds: float
+
+    def figures(self) -> dict[str, Any]:
+        return {"model": str(self.folder), "seconds": self.seconds}
+
+    def __str__(self) -> str:
+        return f"{self.folder}: {self.seconds:.0f} s; offscript measure stance {self.folder} --data …"
+
+
+def train_stance(
+    recipe: StanceRecipe,
+    folder: Path,
+    *,
+    device: str = "cpu",
+    observer: Observer | None = None,
+    checkpoint_seconds: float = 60.0,
+    half: bool = False,
+) -> TrainedStance:
+    """Train to the end, from the folder's checkpoints where there are any; the model lands in `model/`.
+
+    A recipe that asks for it is exported too: `served/` holds what `offscript/stance` is made of.
+    """
+    if device != "cpu" or half:
+        raise OffscriptError("stance models are trained on the CPU in full precision", next="leave out both flags")
+    began = time.monotonic()
+    teach = KINDS[recipe.kind].train
+    assert teach is not None, "a recipe names no kind that cannot be taught"
+    made = teach(recipe, folder, observer=observer, checkpoint_seconds=checkpoint_seconds)
+    if recipe.served:
+        from offscript.factcheck.stance.teaching.shipping import ship
+
+        made = ship(recipe, made, folder / "served")
+    return TrainedStance(made, time.monotonic() - began)
+
+
+TRAINER = Trainer(stance_recipe, train_stance)

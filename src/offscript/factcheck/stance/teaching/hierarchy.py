@@ -13,27 +13,30 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from offscript.factcheck.stance.bags import (
+from offscript.factcheck.stance.pairs import Pair
+from offscript.factcheck.stance.registry import StanceKind
+from offscript.factcheck.stance.stance import STANCES
+from offscript.factcheck.stance.teaching.baselines import (
     Bag,
     BagModel,
     Bags,
+    Words,
     read_network,
-    shuffled_batches,
+    teach_in_batches,
+    unique_texts,
+    words_of,
     words_of_pairs,
     write_network,
 )
-from offscript.factcheck.stance.features import Words, unique_texts, words_of
-from offscript.factcheck.stance.pairs import Pair
-from offscript.factcheck.stance.recipe import StanceRecipe, training_pairs
-from offscript.factcheck.stance.stance import STANCES
-from offscript.factcheck.stance.tasks import read_task
+from offscript.factcheck.stance.teaching.recipe import StanceRecipe, training_pairs
+from offscript.factcheck.stance.teaching.tasks import read_task
+from offscript.learning import Observer, seeded
 
 _BATCH = 64
 _EMBEDDING, _FILTERS, _WIDTHS, _HIDDEN = 48, 48, (2, 3, 4), 96
 _SIMILAR, _USUAL_COSINE = 8, 0.1
 _SPREAD = 0.1  # of the first word vectors; at torch's 1 their noise drowns the cosine
 _CLAIM_WORDS, _TEXT_WORDS = 20, 80
-UNRELATED = STANCES.index("unrelated")
 
 
 class ReversedGradient(torch.autograd.Function):
@@ -133,13 +136,13 @@ class Texts:
 
 
 class Hierarchy(BagModel[HierarchyNetwork]):
-    """The hierarchy as a `StanceModel`."""
+    """The hierarchy as a stance model."""
 
     def _probabilities(self, pairs: Sequence[Pair]) -> Tensor:
         return self._network.probabilities(Texts(self._words, pairs).batch(np.arange(len(pairs))))
 
 
-def train_hierarchy(recipe: StanceRecipe, folder: Path) -> Path:
+def train_hierarchy(recipe: StanceRecipe, folder: Path, *, observer: Observer | None = None, **_: Any) -> Path:
     """FNC-1's pairs, and beside them as many of FEVER's where the recipe adapts from it."""
     target = training_pairs(recipe)
     source = _fever_pairs(recipe) if recipe.adaptation else []
@@ -147,27 +150,24 @@ def train_hierarchy(recipe: StanceRecipe, folder: Path) -> Path:
     words = words_of_pairs(pairs)
     texts, labels = Texts(words, pairs), torch.tensor([STANCES.index(pair.label) for pair in pairs])
     domains = (torch.arange(len(pairs)) >= len(target)).long()
-    with torch.random.fork_rng():
-        torch.manual_seed(recipe.seed)  # noqa: TID251 (layers and dropout know no generator)
+    with seeded(recipe.seed):
         network = HierarchyNetwork(len(words.listed))
         optimiser = torch.optim.Adam(network.parameters(), lr=recipe.head_learning_rate)
-        for rows in shuffled_batches(recipe, len(pairs), _BATCH):
-            loss = _loss(network, texts.batch(rows), labels[rows], domains[rows], recipe.adaptation)
-            optimiser.zero_grad()
-            loss.backward()
-            optimiser.step()
+
+        def loss(rows: NDArray[np.int64]) -> Tensor:
+            return _loss(network, texts.batch(rows), labels[rows], domains[rows], recipe.adaptation)
+
+        teach_in_batches(loss, optimiser, recipe, pairs=len(pairs), size=_BATCH, observer=observer)
     return write_network(folder / "model", "hierarchy", recipe, words, network)
 
 
-def load(folder: Path, *, name: str) -> Hierarchy:
-    """What `train_hierarchy` wrote."""
-    return Hierarchy(name, *read_network(folder, HierarchyNetwork))
+HIERARCHY = StanceKind(lambda folder, name: Hierarchy(name, *read_network(folder, HierarchyNetwork)), train_hierarchy)
 
 
 def _loss(network: HierarchyNetwork, batch: TextBatch, labels: Tensor, domains: Tensor, adaptation: float) -> Tensor:
     """Both levels' cross-entropy, the second over related pairs alone, and the domain's behind a reversed gradient."""
     features = network.features(batch)
-    related = labels != UNRELATED
+    related = labels != STANCES.index("unrelated")
     loss = nn.functional.cross_entropy(network.relatedness(batch), related.long())
     if related.any():
         loss = loss + nn.functional.cross_entropy(network.stance(features[related]), labels[related])
