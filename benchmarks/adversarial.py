@@ -14,9 +14,10 @@ from _side_by_side import print_ratio, print_times, side_by_side
 from torch import Tensor
 
 from offscript.corpora import WordVocabulary
-from offscript.models import LSTMLanguageModel, LSTMSettings
-from offscript.models.convolutional import ConvolutionalJudge, ConvolutionSettings
-from offscript.sampling import Draws, generate
+from offscript.models.discriminator import ConvolutionalDiscriminator, ConvolutionSettings
+from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
+from offscript.sampling import generate
+from offscript.sampling.randomness import Draws
 from offscript.training.adversarial import rewards_by_position
 
 SIZE, HIDDEN = 5000, 32
@@ -34,7 +35,7 @@ def main() -> None:
     torch.manual_seed(1)
     vocabulary = WordVocabulary([f"word{index}" for index in range(SIZE)], end=None, unknown=None)
     model = LSTMLanguageModel(vocabulary, LSTMSettings(hidden=HIDDEN, embedding=HIDDEN))
-    judge = ConvolutionalJudge(SIZE, ConvolutionSettings()).eval()
+    judge = ConvolutionalDiscriminator(SIZE, ConvolutionSettings()).eval()
     tokens = generate(model, asked.rows, asked.length, seed=1).tokens
 
     def judgement(sequences: Tensor) -> Tensor:

@@ -18,9 +18,12 @@ from torch import Tensor
 
 from offscript.corpora import WordVocabulary
 from offscript.learning import Fleet, OptimiserSettings, build_optimiser
-from offscript.models import LSTMLanguageModel, LSTMSettings, TransformerLanguageModel, TransformerSettings, save
+from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
 from offscript.models.neural import NeuralLanguageModel
-from offscript.sampling import Draws, generate
+from offscript.models.storage import save
+from offscript.models.transformer import TransformerLanguageModel, TransformerSettings
+from offscript.sampling import generate
+from offscript.sampling.randomness import Draws
 from offscript.training import ALGORITHMS
 from offscript.training.algorithm import Step, TokenBatch
 from offscript.training.rollouts import Branches, branch_log_likelihoods, roll_out

@@ -19,9 +19,9 @@ from torch import Tensor
 from offscript.corpora.vocabularies import WordVocabulary
 from offscript.measures.conditional import conditional_deviations, conditional_figures
 from offscript.measures.exposure import measure_exposure
-from offscript.models import LSTMLanguageModel, LSTMSettings
 from offscript.models.language_model import Scored, checked_positions, chunks_of
-from offscript.sampling.histories import model_histories
+from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
+from offscript.sampling import generate
 
 VOCABULARY = 5000
 PAPERS, EVERY = ("tv", "js", "gd"), ("tv", "js", "gd", "kl", "kl_reverse", "hellinger")
@@ -51,7 +51,9 @@ def main() -> None:
 def compare(hidden: int, rows: int, length: int, repeats: int) -> None:
     """A student of the given width beside an oracle of 512."""
     model, oracle = lstm(hidden, seed=1), lstm(512, seed=2)
-    histories = [model_histories(source, rows, length, seed=1, batch_size=rows) for source in (model, oracle)]
+    histories = [
+        generate(source, rows, length, seed=1, stop_at_end=False, batch_size=rows).tokens for source in (model, oracle)
+    ]
 
     def forward() -> None:
         for sequences in histories:

@@ -16,7 +16,7 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
-from offscript.models import HubLanguageModel
+from offscript.models.hub import HubLanguageModel
 
 WORDS, ROWS, TIME = 5000, 16, 64
 

@@ -16,8 +16,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from offscript.measures.regret import Regrets, regrets_along
-from offscript.models import LSTMLanguageModel
 from offscript.models.language_model import Scored
+from offscript.models.lstm import LSTMLanguageModel
 from offscript.sampling.generation import Generated, generate
 
 

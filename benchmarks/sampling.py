@@ -6,7 +6,7 @@ import torch
 from _side_by_side import print_ratio, print_times, side_by_side
 
 from offscript.corpora import WordVocabulary
-from offscript.models import LSTMLanguageModel, LSTMSettings
+from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
 from offscript.sampling import generate
 
 WORDS, ROWS, TIME = 5000, 512, 20

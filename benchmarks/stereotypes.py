@@ -14,7 +14,8 @@ from _side_by_side import print_ratio, print_times, side_by_side
 from offscript.corpora import WordVocabulary, separate_punctuation
 from offscript.corpora.associations import AssociationTest, read_association_tests
 from offscript.measures.stereotypes import score_with_causal_model
-from offscript.models import LanguageModel, TransformerLanguageModel, TransformerSettings
+from offscript.models import LanguageModel
+from offscript.models.transformer import TransformerLanguageModel, TransformerSettings
 
 DATA = Path(os.environ.get("OFFSCRIPT_DATA") or Path(__file__).resolve().parent.parent.parent / "shared" / "data")
 

@@ -34,12 +34,12 @@ PUBLIC = {
     """,
     "offscript.measures": "",
     "offscript.models": """
-        Approximated Generator HistoryModel HubLanguageModel LSTMLanguageModel LSTMSettings LanguageModel Scored State
-        Tabular TokenSource TransformerLanguageModel TransformerSettings approximate draws_needed load_model save
-        shipped_models
+        HistoryModel LanguageModel Scored State TokenSource approximate draws_needed load_model shipped_models
     """,
     "offscript.report": "",
-    "offscript.sampling": "Draws Generated draw generate generate_each texts",
+    "offscript.sampling": """
+        Generated Transform as_logits_processor check_properties generate generate_each parse_transform texts
+    """,
     "offscript.statistics": """
         RESAMPLES Classification Curve Difference Estimate Interval Profile ReliabilityBin Score Unbiased bootstrap
         bootstrap_by_length classification_differences classification_scores contributions correlation_interval

@@ -12,7 +12,7 @@ from offscript.audits.questions import QUESTIONS, Answer, Question
 from offscript.audits.subject import Subject
 from offscript.corpora import WordVocabulary
 from offscript.errors import OffscriptError
-from offscript.models import LSTMLanguageModel, LSTMSettings
+from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
 from offscript.report.page import render_page
 
 

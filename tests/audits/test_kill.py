@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from offscript.corpora import WordVocabulary
-from offscript.models import LSTMLanguageModel, LSTMSettings
+from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
 from offscript.models.storage import save
 
 AUDIT = "from offscript.cli import main; main()"

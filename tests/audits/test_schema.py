@@ -17,7 +17,7 @@ from offscript.audits.store import write_results
 from offscript.audits.subject import Subject
 from offscript.corpora import WordVocabulary
 from offscript.measures.measurement import Measurement
-from offscript.models import LSTMLanguageModel, LSTMSettings
+from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
 from offscript.statistics import Curve, Interval
 
 ASKED = ("likelihood", "exposure", "regret", "recovery", "sampling", "samples")

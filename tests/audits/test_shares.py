@@ -13,7 +13,8 @@ from offscript.audits.subject import Subject
 from offscript.audits.workers import HERE, LOCAL, Place
 from offscript.corpora import WordVocabulary
 from offscript.measures.measurement import Measurement
-from offscript.models import LSTMLanguageModel, LSTMSettings, load_model
+from offscript.models import load_model
+from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
 from offscript.models.storage import save
 
 

@@ -12,7 +12,7 @@ from offscript.audits.subject import Budget, Subject
 from offscript.corpora import WordVocabulary
 from offscript.errors import OffscriptError
 from offscript.measures.measurement import Measurement
-from offscript.models import LSTMLanguageModel, LSTMSettings
+from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
 from offscript.report.charts.by_question import charts_of
 from offscript.report.page import command_for, render_page
 from offscript.report.words import verdict

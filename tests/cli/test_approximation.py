@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from offscript.corpora import CharacterVocabulary
-from offscript.models import save
 from offscript.models.noise_lstm import NoiseLSTM, NoiseLSTMSettings
+from offscript.models.storage import save
 
 Command = Callable[..., Any]
 

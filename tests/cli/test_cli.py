@@ -12,7 +12,8 @@ import pytest
 
 from offscript import __version__
 from offscript.corpora import WordVocabulary
-from offscript.models import LSTMLanguageModel, LSTMSettings, save
+from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
+from offscript.models.storage import save
 
 Command = Callable[..., Any]
 TABLE = {

@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from offscript.corpora import WordVocabulary
-from offscript.models import LSTMLanguageModel, LSTMSettings, save
+from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
+from offscript.models.storage import save
 
 ASKED = ("--only", "likelihood,exposure", "--length", "8", "--limit", "40", "--quiet")
 Command = Callable[..., Any]

@@ -12,7 +12,8 @@ import pytest
 import torch
 
 from offscript.corpora import WordVocabulary
-from offscript.models import LSTMLanguageModel, LSTMSettings, save
+from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
+from offscript.models.storage import save
 
 LABELS = ("stereotype", "anti-stereotype", "unrelated")
 FILLS = [("cold", "warm", "seven"), ("poor", "rich", "seven"), ("warm", "cold", "rich")]

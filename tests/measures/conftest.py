@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from offscript.corpora.vocabularies import WordVocabulary
-from offscript.models import Tabular
+from offscript.models.tabular import Tabular
 
 Table = dict[tuple[int, ...], list[float]]
 

@@ -16,7 +16,7 @@ from offscript.measures.likelihood import Texts, encode_texts, measure_likelihoo
 from offscript.measures.measurement import Measurement
 from offscript.models import approximate, load_model
 from offscript.models.generator import InternalDistribution
-from offscript.models.uniform import Uniform
+from offscript.models.tabular import Uniform
 from offscript.sampling import generate, texts
 
 

@@ -17,8 +17,9 @@ from offscript.measures.distances import DISTANCES
 from offscript.measures.exposure import measure_exposure, measure_exposure_exactly, plan_samples
 from offscript.measures.marginal import Averages, Marginals, marginal_figures
 from offscript.measures.measurement import Measurement
-from offscript.models import LSTMLanguageModel, LSTMSettings, Tabular
-from offscript.sampling.histories import model_histories
+from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
+from offscript.models.tabular import Tabular
+from offscript.sampling import generate
 
 FIGURES = ("eb_m", "mgd_model", "mgd_data", "eb_c", "cgd_model", "cgd_data")
 REPEATS, SEQUENCES = 200, 200
@@ -125,7 +126,7 @@ def test_examples(written_down: Callable[..., Tabular], example: str, figure: st
 
 def test_example_1_from_sentences_alone(written_down: Callable[..., Tabular]) -> None:
     model, oracle = (written_down(following) for following in EXAMPLES["example 1"])
-    sentences = model_histories(oracle, 3000, 2, seed=5)
+    sentences = generate(oracle, 3000, 2, seed=5, stop_at_end=False).tokens
     found = by_name(measure_exposure(model, data=sentences, samples=2000, length=2, seed=1))
     assert set(found) == {f"{figure}.{name}" for figure in FIGURES[:3] for name in ("tv", "js", "gd")}
     assert found["mgd_model.tv"].interval.lower <= 0.5 <= found["mgd_model.tv"].interval.upper
@@ -163,8 +164,8 @@ def test_conditional_intervals_cover(random_pairs: list[Any], paired: bool) -> N
 
     def figures_of(pair: Any) -> Iterator[dict[str, Any]]:
         rows, oracle_seed = REPEATS * SEQUENCES, 1 if paired else 2
-        own = model_histories(pair.model, rows, pair.length, seed=1, batch_size=rows)
-        given = model_histories(pair.oracle, rows, pair.length, seed=oracle_seed, batch_size=rows)
+        own = generate(pair.model, rows, pair.length, seed=1, batch_size=rows, stop_at_end=False).tokens
+        given = generate(pair.oracle, rows, pair.length, seed=oracle_seed, batch_size=rows, stop_at_end=False).tokens
         on_model, on_data = (
             conditional_deviations(pair.model, pair.oracle, histories, names, batch_size=rows)
             for histories in (own, given)
@@ -184,8 +185,8 @@ def test_conditional_intervals_cover(random_pairs: list[Any], paired: bool) -> N
 def test_marginal_intervals_cover(random_pairs: list[Any], counted: bool) -> None:
     def figures_of(pair: Any) -> Iterator[dict[str, Any]]:
         rows, length = REPEATS * SEQUENCES, pair.length
-        own = model_histories(pair.model, rows, length, seed=1, batch_size=rows)
-        given = model_histories(pair.oracle, rows, length, seed=2 if counted else 1, batch_size=rows)
+        own = generate(pair.model, rows, length, seed=1, batch_size=rows, stop_at_end=False).tokens
+        given = generate(pair.oracle, rows, length, seed=2 if counted else 1, batch_size=rows, stop_at_end=False).tokens
         tables = [predictions(pair.model, own), predictions(pair.model, given), predictions(pair.oracle, given)]
         for repeat in range(REPEATS):
             part = slice(repeat * SEQUENCES, (repeat + 1) * SEQUENCES)
@@ -413,7 +414,7 @@ def test_enumeration_serves_any_small_model() -> None:
 
 def test_one_pass_serves_every_length_and_distance(monkeypatch: pytest.MonkeyPatch) -> None:
     model, oracle = small_lstm(1), small_lstm(2)
-    histories = model_histories(model, 30, 6, seed=1)
+    histories = generate(model, 30, 6, seed=1, stop_at_end=False).tokens
     projected: list[int] = []
     project = LSTMLanguageModel.project
 

@@ -6,7 +6,7 @@ from offscript.corpora.vocabularies import WordVocabulary
 from offscript.errors import OffscriptError
 from offscript.factcheck.checking import Checker, default_checker
 from offscript.measures.factuality import FREE, PROMPTED, Factuality, is_checkable, measure_factuality, readable_prompts
-from offscript.models import Tabular
+from offscript.models.tabular import Tabular
 
 SAMPLERS = ["top-k,k=1", "nucleus,p=0.9"]
 

@@ -19,7 +19,8 @@ from offscript.measures.regret import (
     regrets_along,
     sentences_for_regret,
 )
-from offscript.models import LSTMLanguageModel, LSTMSettings, Tabular
+from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
+from offscript.models.tabular import Tabular
 from offscript.sampling.generation import generate
 
 REPEATS, SEQUENCES = 200, 200

@@ -17,7 +17,7 @@ from offscript.measures.sampling import (
     prefixes_and_references,
     sweep_samplers,
 )
-from offscript.models import LSTMLanguageModel, LSTMSettings
+from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
 from offscript.sampling import Generated, generate, generate_each
 from offscript.sampling.transforms import parse_transform
 from offscript.statistics import Estimate, Interval

@@ -14,21 +14,12 @@ from torch import Tensor
 
 from offscript.corpora import CharacterVocabulary, WordVocabulary
 from offscript.errors import OffscriptError
-from offscript.models import (
-    LanguageModel,
-    LSTMLanguageModel,
-    LSTMSettings,
-    Tabular,
-    TokenSource,
-    approximate,
-    draws_needed,
-    language_model,
-    load_model,
-    save,
-)
+from offscript.models import LanguageModel, TokenSource, approximate, draws_needed, language_model, load_model
 from offscript.models.generator import InternalDistribution, multinomial_counts
+from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
 from offscript.models.noise_lstm import NoiseLSTM, NoiseLSTMSettings
-from offscript.models.uniform import Uniform
+from offscript.models.storage import save
+from offscript.models.tabular import Tabular, Uniform
 from offscript.sampling import generate
 
 SYMBOLS = ["a", "b", "c"]

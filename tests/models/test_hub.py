@@ -11,8 +11,9 @@ import torch
 from torch import Tensor
 
 from offscript.errors import OffscriptError
-from offscript.models import HubLanguageModel, load_model
 from offscript.models import language_model as contract
+from offscript.models import load_model
+from offscript.models.hub import HubLanguageModel
 from offscript.sampling import generate
 
 ROWS, TIME, SIZE, START, CONTEXT = 3, 9, 32, 0, 24

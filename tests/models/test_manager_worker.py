@@ -6,9 +6,10 @@ import pytest
 import torch
 
 from offscript.corpora import WordVocabulary
-from offscript.models import load_model, save
-from offscript.models.convolutional import ConvolutionSettings
+from offscript.models import load_model
+from offscript.models.discriminator import ConvolutionSettings
 from offscript.models.manager_worker import ManagerWorker, ManagerWorkerSettings
+from offscript.models.storage import save
 from offscript.sampling import generate
 
 

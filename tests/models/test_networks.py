@@ -9,15 +9,11 @@ from torch.nn import functional
 
 from offscript.corpora import Vocabulary, WordVocabulary
 from offscript.errors import OffscriptError
-from offscript.models import (
-    LSTMLanguageModel,
-    LSTMSettings,
-    TransformerLanguageModel,
-    TransformerSettings,
-)
 from offscript.models import language_model as contract
 from offscript.models import lstm as lstm_module
+from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
 from offscript.models.neural import NeuralLanguageModel
+from offscript.models.transformer import TransformerLanguageModel, TransformerSettings
 
 ROWS, TIME, SIZE = 5, 7, 11
 

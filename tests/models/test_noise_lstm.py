@@ -6,9 +6,10 @@ import pytest
 import torch
 
 from offscript.corpora import CharacterVocabulary
-from offscript.models import approximate, load_model, save
+from offscript.models import approximate, load_model
 from offscript.models import noise_lstm as module
 from offscript.models.noise_lstm import NoiseLSTM, NoiseLSTMSettings
+from offscript.models.storage import save
 from offscript.sampling import generate
 
 

@@ -10,17 +10,11 @@ import torch
 from offscript import _catalogue
 from offscript.corpora import WordVocabulary
 from offscript.errors import OffscriptError
-from offscript.models import (
-    HubLanguageModel,
-    LSTMLanguageModel,
-    LSTMSettings,
-    Tabular,
-    load_model,
-    registry,
-    save,
-    shipped_models,
-)
-from offscript.models.uniform import Uniform
+from offscript.models import load_model, registry, shipped_models
+from offscript.models.hub import HubLanguageModel
+from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
+from offscript.models.storage import save
+from offscript.models.tabular import Tabular, Uniform
 
 FROM_HUB = Uniform(WordVocabulary(["a"], end=None, unknown=None), "from the Hub")
 TABLE = {"kind": "tabular", "vocabulary": ["A", "B"], "length": 1, "next": {"": [0.5, 0.5]}}

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from offscript.errors import OffscriptError
 from offscript.models import load_model
-from offscript.models.seqgan_oracle import FILES, is_seqgan_oracle, load_seqgan_oracle
+from offscript.models.storage import SEQGAN_FILES, is_seqgan_oracle, load_seqgan_oracle
 from offscript.sampling import generate
 
 SIZE, WIDTH = 7, 3
@@ -111,7 +111,7 @@ def test_the_text_gans_oracle_has_the_entropy_they_report(data_folder: Path, tmp
 
     What the oracle expects of each next token varies less than what is drawn, and both have the same mean.
     """
-    for name in FILES:
+    for name in SEQGAN_FILES:
         shutil.copy(data_folder / "seqgan-oracle" / f"{name}.npz", tmp_path)
     oracle = load_model(str(tmp_path))
     assert oracle.vocabulary.size == 5000

@@ -1,6 +1,7 @@
 """Models on disk: what is saved comes back, and what is not whole is refused."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,20 +9,19 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import Whitespace
+from transformers import PreTrainedTokenizerFast
 
 from offscript._files import sha256_of
-from offscript.corpora import CharacterVocabulary, Vocabulary, WordVocabulary
+from offscript.corpora import CharacterVocabulary, HubVocabulary, Vocabulary, WordVocabulary
 from offscript.errors import OffscriptError
-from offscript.models import (
-    LSTMLanguageModel,
-    LSTMSettings,
-    TransformerLanguageModel,
-    TransformerSettings,
-    load_model,
-    save,
-)
+from offscript.models import load_model
+from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
 from offscript.models.neural import NeuralLanguageModel
-from offscript.models.storage import build, checked_settings, load, read_card
+from offscript.models.storage import build, checked_settings, load, read_card, save
+from offscript.models.transformer import TransformerLanguageModel, TransformerSettings
 
 WORDS = WordVocabulary(["<unk>", "<eos>", "a", "b", "ü"], lower=True)
 MODELS: dict[str, Callable[[], NeuralLanguageModel]] = {
@@ -171,3 +171,18 @@ def test_settings_that_do_not_fit_are_named(kind: str, settings: dict[str, Any],
         with pytest.raises(OffscriptError) as caught:
             make(kind, settings)
         assert message in str(caught.value)
+
+
+def test_the_tokenizer_goes_along_with_the_model(tmp_path: Path) -> None:
+    """Its folder needs nothing from elsewhere."""
+    words = Tokenizer(WordLevel({"<unk>": 0, "</s>": 1, "a": 2, "b": 3}, unk_token="<unk>"))
+    words.pre_tokenizer = Whitespace()
+    PreTrainedTokenizerFast(tokenizer_object=words, unk_token="<unk>", eos_token="</s>").save_pretrained(
+        tmp_path / "own"
+    )
+    vocabulary = HubVocabulary.load(str(tmp_path / "own"))
+    save(LSTMLanguageModel(vocabulary, LSTMSettings(hidden=4, embedding=4)), tmp_path / "model")
+    shutil.rmtree(tmp_path / "own")
+    loaded = load_model(str(tmp_path / "model"))
+    assert loaded.vocabulary.encode("b a c") == [3, 2, 0]
+    assert loaded.vocabulary.fingerprint == vocabulary.fingerprint

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from offscript.errors import OffscriptError
-from offscript.models import Tabular
 from offscript.models import language_model as contract
+from offscript.models.tabular import Tabular
 from offscript.sampling import generate
 
 A, B = 0, 1

@@ -14,7 +14,7 @@ from offscript.audits.audit import Answered, Record, plan_audit, run_audit
 from offscript.audits.subject import Subject, side_by_side
 from offscript.corpora import WordVocabulary
 from offscript.measures.measurement import Measurement
-from offscript.models import LSTMLanguageModel, LSTMSettings
+from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
 from offscript.report.page import command_for, render_page, write_page
 from offscript.report.words import number, with_interval
 from offscript.statistics import Curve, Interval

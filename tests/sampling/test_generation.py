@@ -12,15 +12,11 @@ from torch import Tensor
 
 from offscript.corpora import WordVocabulary
 from offscript.errors import OffscriptError
-from offscript.models import (
-    LanguageModel,
-    LSTMLanguageModel,
-    LSTMSettings,
-    Tabular,
-    TransformerLanguageModel,
-    TransformerSettings,
-)
+from offscript.models import LanguageModel
 from offscript.models.language_model import State
+from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
+from offscript.models.tabular import Tabular
+from offscript.models.transformer import TransformerLanguageModel, TransformerSettings
 from offscript.sampling import generate, generate_each, texts
 from offscript.sampling.generation import lengths_until
 from offscript.sampling.transforms import parse_transform

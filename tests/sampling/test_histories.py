@@ -9,12 +9,11 @@ from torch import Tensor
 
 from offscript.corpora import WordVocabulary
 from offscript.errors import OffscriptError
-from offscript.models import Tabular
+from offscript.models.tabular import Tabular
 from offscript.sampling import generate
 from offscript.sampling.histories import (
     corrupted_histories,
     data_histories,
-    model_histories,
     random_histories,
     shuffled_histories,
     unrelated_histories,
@@ -37,7 +36,7 @@ def _closing_model() -> Tabular:
 
 def test_model_histories_are_ancestral_samples_that_do_not_stop() -> None:
     model = _closing_model()
-    histories = model_histories(model, 500, 3, seed=4, batch_size=100)
+    histories = generate(model, 500, 3, seed=4, stop_at_end=False, batch_size=100).tokens
     assert torch.equal(histories, generate(model, 500, 3, seed=4, stop_at_end=False).tokens)
     after_end = histories[histories[:, 0] == 1, 1]
     assert set(after_end.tolist()) == {0, 1}
@@ -138,7 +137,7 @@ def test_one_history_cannot_be_exchanged() -> None:
         lambda seed: random_histories(9, 50, 3, seed=seed),
         lambda seed: corrupted_histories(_numbered(50, 3), 0.5, 9, seed=seed),
         lambda seed: unrelated_histories(_numbered(50, 3), seed=seed),
-        lambda seed: model_histories(_closing_model(), 50, 3, seed=seed),
+        lambda seed: generate(_closing_model(), 50, 3, seed=seed, stop_at_end=False).tokens,
     ],
     ids=["data", "shuffled", "random", "corrupted", "unrelated", "model"],
 )

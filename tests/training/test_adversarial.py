@@ -20,7 +20,8 @@ from offscript.measures.bleu import leave_one_out_bleu
 from offscript.models import approximate, load_model
 from offscript.models.language_model import LanguageModel, State
 from offscript.models.neural import NeuralLanguageModel
-from offscript.sampling import Draws, generate
+from offscript.sampling import generate
+from offscript.sampling.randomness import Draws
 from offscript.training import recipe_from, train
 from offscript.training.adversarial import AdversarialSettings, padded_with_end, rewards_by_position
 from offscript.training.algorithm import Step, TokenBatch

@@ -11,8 +11,10 @@ from safetensors.torch import load_file
 
 from offscript.corpora import WordVocabulary
 from offscript.errors import OffscriptError
-from offscript.models import LSTMLanguageModel, LSTMSettings, load_model, save
+from offscript.models import load_model
+from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
 from offscript.models.next_sentence import encoder_from, load_head
+from offscript.models.storage import save
 from offscript.training import recipe_from
 from offscript.training.next_sentence import Documents, train_next_sentence
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from offscript.corpora import WordVocabulary
-from offscript.models import LSTMLanguageModel, LSTMSettings
+from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
 from offscript.models.neural import NeuralLanguageModel
 from offscript.training.algorithm import AlgorithmSettings, Step, TokenBatch
 from offscript.training.teacher_forcing import TeacherForcing

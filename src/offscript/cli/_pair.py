@@ -21,7 +21,7 @@ Plan = Annotated[float | None, typer.Option("--plan", help="Say how many samples
 
 def chosen_length(model: "LanguageModel", length: int | None) -> int:
     """The length asked for, else the one a table was written for, else 50."""
-    from offscript.models import Tabular
+    from offscript.models.tabular import Tabular
 
     if length is not None:
         return length

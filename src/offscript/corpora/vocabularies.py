@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from offscript._remote_code import refuse_remote_code
+from offscript._untrusted import refuse_remote_code
 from offscript.corpora.prose import separate_punctuation
 from offscript.errors import OffscriptError, missing_package
 

@@ -25,13 +25,8 @@ from offscript.measures.enumeration import Level, expected, levels
 from offscript.measures.marginal import Averages, Marginals, marginal_figures
 from offscript.measures.measurement import Measurement
 from offscript.models.language_model import LanguageModel
-from offscript.sampling.histories import (
-    corrupted_histories,
-    data_histories,
-    model_histories,
-    random_histories,
-    shuffled_histories,
-)
+from offscript.sampling.generation import generate
+from offscript.sampling.histories import corrupted_histories, data_histories, random_histories, shuffled_histories
 from offscript.sampling.randomness import Seed
 from offscript.statistics import RESAMPLES, Estimate, ratio, samples_for_width
 
@@ -193,13 +188,15 @@ class _Drawing:
     coupled: bool
 
     def own(self, rows: range, **drawing: Any) -> Tensor:
-        return model_histories(self.model, len(rows), self.length, seed=self.seed, first_row=rows.start, **drawing)
+        drawing |= {"first_row": rows.start, "stop_at_end": False}
+        return generate(self.model, len(rows), self.length, seed=self.seed, **drawing).tokens
 
     def given(self, rows: range, **drawing: Any) -> Tensor:
         """Drawn from the oracle, with the random numbers of the model's own where they are coupled."""
         assert self.oracle is not None
         seed = self.seed if self.coupled else (self.seed, _INDEPENDENT)
-        return model_histories(self.oracle, len(rows), self.length, seed=seed, first_row=rows.start, **drawing)
+        drawing |= {"first_row": rows.start, "stop_at_end": False}
+        return generate(self.oracle, len(rows), self.length, seed=seed, **drawing).tokens
 
     def taken(self, data: Tensor, samples: int) -> Tensor:
         return data_histories(data, samples, self.length, seed=(self.seed, _INDEPENDENT))

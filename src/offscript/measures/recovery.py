@@ -22,13 +22,7 @@ from offscript.measures.bleu import sentence_bleu
 from offscript.measures.measurement import Measurement
 from offscript.models.language_model import LanguageModel
 from offscript.sampling.generation import generate
-from offscript.sampling.histories import (
-    data_histories,
-    model_histories,
-    random_histories,
-    shuffled_histories,
-    unrelated_histories,
-)
+from offscript.sampling.histories import data_histories, random_histories, shuffled_histories, unrelated_histories
 from offscript.statistics import mean_by_length
 
 QUESTION = "recovery"
@@ -112,23 +106,21 @@ def continuations(
 
     Row i is the same however many samples are asked for, and every source goes on with the same random numbers.
     """
-    drawing: dict[str, Any] = {"batch_size": batch_size, "progress": progress}
+    drawing: dict[str, Any] = {"stop_at_end": False, "batch_size": batch_size, "progress": progress}
     if data is None:
         assert oracle is not None
-        real = model_histories(oracle, samples, prefix, seed=(seed, _DATA), **drawing)
+        real = generate(oracle, samples, prefix, seed=(seed, _DATA), **drawing).tokens
     else:
         real = data_histories(_halves(data)[0], samples, prefix, seed=(seed, _DATA))
     prefixes = {
-        "model": lambda: model_histories(model, samples, prefix, seed=seed, **drawing),
+        "model": lambda: generate(model, samples, prefix, seed=seed, **drawing).tokens,
         "data": lambda: real,
         "shuffled": lambda: shuffled_histories(real, seed=(seed, _CHANGED)),
         "random": lambda: random_histories(model.vocabulary.size, samples, prefix, seed=(seed, _CHANGED)),
         "unrelated": lambda: unrelated_histories(real, seed=(seed, _CHANGED)),
     }
     return {
-        source: generate(
-            model, samples, length, seed=(seed, _CONTINUED), prefixes=prefixes[source](), stop_at_end=False, **drawing
-        ).tokens
+        source: generate(model, samples, length, seed=(seed, _CONTINUED), prefixes=prefixes[source](), **drawing).tokens
         for source in sources
     }
 
@@ -203,7 +195,8 @@ def _references(
         half = _halves(data)[1]
         return data_histories(half, min(samples, len(half)), length, seed=(seed, _REFERENCES))
     assert oracle is not None
-    return model_histories(oracle, samples, length, seed=(seed, _REFERENCES), batch_size=batch_size, progress=progress)
+    drawing: dict[str, Any] = {"stop_at_end": False, "batch_size": batch_size, "progress": progress}
+    return generate(oracle, samples, length, seed=(seed, _REFERENCES), **drawing).tokens
 
 
 def _halves(data: Tensor) -> tuple[Tensor, Tensor]:

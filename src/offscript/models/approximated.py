@@ -62,6 +62,15 @@ def approximate(source: Generator | LanguageModel, n: int, *, seed: int = 0, flo
     """A language model whose next-token distribution is the mean of n draws from the source.
 
     A model draws from its own distribution, n tokens at once; one with a noise state runs n of them.
+
+    Args:
+        source: What emits tokens.
+        n: How many draws follow each history; see `draws_needed`.
+        seed: Decides the draws.
+        floor: Added to every token's count, so that a token never drawn is rare, not impossible.
+
+    Returns:
+        A model with one fixed distribution after each history.
     """
     return Approximated(source if isinstance(source, Generator) else generator_of(source), n, seed=seed, floor=floor)
 
@@ -72,7 +81,16 @@ def generator_of(model: LanguageModel) -> Generator:
 
 
 def draws_needed(vocabulary_size: int, *, within: float, risk: float) -> int:
-    """The least n with P(‖E[G] - Gₙ‖∞ > within) < risk by Hoeffding: n > ln(2V / risk) / (2 within²) (eq. 4)."""
+    """The least n with P(‖E[G] - Gₙ‖∞ > within) < risk by Hoeffding: n > ln(2V / risk) / (2 within²) (eq. 4).
+
+    Args:
+        vocabulary_size: How many symbols there are, V.
+        within: The largest error of a probability that is accepted.
+        risk: The chance of a larger one that is accepted.
+
+    Returns:
+        The number of draws after each history.
+    """
     if vocabulary_size < 1 or not within > 0 or not 0 < risk < 1:
         raise OffscriptError(
             f"draws for {vocabulary_size} symbols within {within:g} at the risk {risk:g}",

@@ -14,8 +14,8 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
-from offscript._remote_code import refuse_remote_code
 from offscript._specification import Setting
+from offscript._untrusted import refuse_pickles, refuse_remote_code
 from offscript.corpora.vocabularies import HubVocabulary
 from offscript.errors import OffscriptError, missing_package
 from offscript.models.language_model import (
@@ -27,7 +27,6 @@ from offscript.models.language_model import (
     hash_of_weights,
     preceded_by_start,
 )
-from offscript.models.pickles import refuse_pickles
 
 DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 

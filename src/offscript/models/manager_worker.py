@@ -1,4 +1,4 @@
-"""LeakGAN's generator (Guo et al. 2018): a manager sees the judge's features and sets goals, a worker writes tokens."""
+"""LeakGAN's generator (Guo et al. 2018): a manager that reads the discriminator's features sets a worker's goals."""
 
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
@@ -9,13 +9,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from offscript.corpora.vocabularies import Vocabulary
-from offscript.models.convolutional import ConvolutionalJudge, ConvolutionSettings
+from offscript.models.discriminator import ConvolutionalDiscriminator, ConvolutionSettings
 from offscript.models.language_model import State
 from offscript.models.neural import NeuralLanguageModel
 
 
 class ManagerWorkerSettings(BaseModel):
-    """Sizes of both networks, and of the judge whose features leak."""
+    """Sizes of both networks, and of the discriminator whose features leak."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -35,7 +35,7 @@ class Plan(NamedTuple):
 
 @dataclass(frozen=True)
 class _Office(State):
-    """Where manager and worker stand, and what the judge's filters answered so far."""
+    """Where manager and worker stand, and what the discriminator's filters answered so far."""
 
     worker: tuple[Tensor, Tensor]  # [1, rows, hidden] each
     manager: tuple[Tensor, Tensor]
@@ -52,8 +52,8 @@ class _Office(State):
 class ManagerWorker(NeuralLanguageModel):
     """Logits are the worker's token vectors times the sum of the manager's latest goals (eqs. 2 to 6).
 
-    The judge is part of the model, because its features are read wherever a token is predicted. They are leaked without
-    a gradient: what teaches the judge is the algorithm's business.
+    The discriminator is part of the model, because its features are read wherever a token is predicted. They are leaked
+    without a gradient: what teaches it is the algorithm's business.
     """
 
     kind: ClassVar[str] = "manager-worker"
@@ -62,7 +62,7 @@ class ManagerWorker(NeuralLanguageModel):
     def __init__(self, vocabulary: Vocabulary, settings: ManagerWorkerSettings) -> None:
         super().__init__(vocabulary, settings)
         width = settings.judge.width
-        self.judge = ConvolutionalJudge(vocabulary.size, settings.judge)
+        self.judge = ConvolutionalDiscriminator(vocabulary.size, settings.judge)
         self.embedding = nn.Embedding(vocabulary.inputs, settings.embedding)
         self.worker = nn.LSTM(settings.embedding, settings.hidden, batch_first=True)
         self.manager = nn.LSTM(width, width, batch_first=True)
@@ -111,15 +111,15 @@ class ManagerWorker(NeuralLanguageModel):
         assert isinstance(state, _Office)
         tokens = tokens.to(self.device).unsqueeze(1)
         with self.inference():
-            seen, pooled = self._judged(state, tokens) if state.begun else (state.seen, state.pooled)
+            seen, pooled = self._remembered(state, tokens) if state.begun else (state.seen, state.pooled)
             wanted, manager = self.manager(self.judge.mixed(pooled).unsqueeze(1), state.manager)
             goals = torch.cat([state.goals[:, 1:], functional.normalize(wanted, dim=-1)], dim=1)
             read, worker = self.worker(self.embedding(tokens), state.worker)
             features = torch.cat([read.squeeze(1), self.narrowed(goals.sum(dim=1))], dim=-1)
             return self.project(features), _Office(worker, manager, goals, seen, pooled, begun=True)
 
-    def _judged(self, state: _Office, tokens: Tensor) -> tuple[Tensor, Tensor]:
-        """The judge's memory after one more token: what windows reach back over, and each filter's largest answer."""
+    def _remembered(self, state: _Office, tokens: Tensor) -> tuple[Tensor, Tensor]:
+        """The discriminator's memory after one more token: what windows reach over, each filter's largest answer."""
         window = torch.cat([state.seen, self.judge.embedded(tokens)], dim=2)
         answers = self.judge.responses(window)[:, :, -1]
         return window[:, :, 1:], torch.maximum(state.pooled, answers)

@@ -8,21 +8,20 @@ import difflib
 from collections.abc import Callable
 from pathlib import Path
 
+import torch
+
 from offscript._catalogue import ASSETS, MODELS, SHIPPED, shipped_models
 from offscript._plugins import settings_for
 from offscript._specification import Setting, Specification, nearest, parse_specification
+from offscript._untrusted import refuse_pickles
 from offscript.corpora.vocabularies import CharacterVocabulary
 from offscript.errors import OffscriptError
 from offscript.models.approximated import approximate
-from offscript.models.devices import usable_device
 from offscript.models.generator import FLOOR
 from offscript.models.hub import HubLanguageModel
 from offscript.models.language_model import LanguageModel
-from offscript.models.pickles import refuse_pickles
-from offscript.models.seqgan_oracle import is_seqgan_oracle, load_seqgan_oracle
-from offscript.models.storage import load
-from offscript.models.tabular import Tabular
-from offscript.models.uniform import Uniform
+from offscript.models.storage import is_seqgan_oracle, load, load_seqgan_oracle
+from offscript.models.tabular import Tabular, Uniform
 
 HUB = "hf/"
 _APPROXIMATION = ("approximate", "floor", "seed")
@@ -45,6 +44,16 @@ def load_model(text: str, *, device: str = "cpu") -> LanguageModel:
     asked = {key: value for key, value in named.settings.items() if key in _APPROXIMATION}
     others = {key: value for key, value in named.settings.items() if key not in _APPROXIMATION}
     return _approximated(_loaded(Specification(named.name, others), device), asked)
+
+
+def usable_device(name: str) -> torch.device:
+    """The device of a name such as `cpu`, `cuda:1` or `mps`, after a tensor was put there."""
+    try:
+        return torch.empty(0, device=name).device
+    except (RuntimeError, AssertionError) as fault:
+        raise OffscriptError(
+            f"the device {name!r} cannot be used", why=str(fault).splitlines()[0], next="name cpu, or one that is here"
+        ) from fault
 
 
 def load_shipped(name: str, *, device: str = "cpu") -> LanguageModel:

@@ -1,4 +1,4 @@
-"""A model written down: the next-token distribution after every history of a short sequence."""
+"""Models that are written down, not learnt: a table of next-token distributions, and the uniform distribution."""
 
 import hashlib
 import json
@@ -160,6 +160,41 @@ class Tabular(LanguageModel):
                 f"{self.name} has no distribution after {self.vocabulary.decode(history)!r}",
                 next=f"add that history to the table, or ask for sequences of at most {self.length} tokens",
             )
+
+
+@dataclass(frozen=True)
+class _Rows(State):
+    """Nothing is remembered."""
+
+    rows: int
+
+    def select(self, rows: Tensor) -> "_Rows":
+        return _Rows(len(rows))
+
+
+class Uniform(LanguageModel):
+    """log V nats a token, whatever was read."""
+
+    def __init__(self, vocabulary: Vocabulary, name: str = "uniform") -> None:
+        self.vocabulary, self.name = vocabulary, name
+
+    @property
+    def weight_hash(self) -> str:
+        return f"uniform {self.vocabulary.fingerprint}"
+
+    def begin(self, rows: int) -> State:
+        return _Rows(rows)
+
+    def advance(self, state: State, tokens: Tensor) -> tuple[Tensor, State]:
+        return self._log_probs(len(tokens)), state
+
+    def score(self, tokens: Tensor, positions: range | None = None) -> Iterator[Scored]:
+        for chunk in chunks_of(checked_positions(tokens, positions), len(tokens), self.vocabulary.size):
+            yield Scored(chunk, self._log_probs(len(tokens), len(chunk)))
+
+    def _log_probs(self, *shape: int) -> Tensor:
+        size = self.vocabulary.size
+        return torch.full((*shape, size), -math.log(size), dtype=torch.float64)
 
 
 def _checked(distribution: Sequence[float], history: tuple[int, ...], vocabulary: Vocabulary) -> list[float]:

@@ -47,8 +47,23 @@ def generate(
 ) -> Generated:
     """Draw `rows` sequences of `length` tokens, prefixes [rows, time] included where they are given.
 
-    With `stop_at_end` a row that drew the end token is absorbed there; without it, or without an end token in
-    the vocabulary, every row goes on to the full length. Row i depends on the seed and on `first_row + i` alone.
+    Row i depends on the seed and on `first_row + i` alone, whatever the batch size.
+
+    Args:
+        model: What predicts the next token.
+        rows: How many sequences.
+        length: How many tokens each has, those of its prefix included.
+        seed: Decides every random number; models that share it draw with common random numbers.
+        transform: The sampling algorithm; None draws from the model's own distribution.
+        prefixes: Tokens [rows, time] that the sequences begin with.
+        stop_at_end: A row that drew the end token is absorbed there. Without it, or without an end token in the
+            vocabulary, every row goes on to the full length.
+        first_row: The number of the first row, where a part of a whole is drawn.
+        batch_size: How many sequences the model reads at once.
+        progress: Called after each batch with the number of sequences that it finished.
+
+    Returns:
+        The tokens [rows, length] and the length of each sequence.
     """
     (drawn,) = generate_each(
         model,
@@ -81,6 +96,21 @@ def generate_each(
     """As `generate`, once for each transform: prefixes are read once, and all transforms share the model's batches.
 
     Every transform draws with the same random numbers, so that their results compare in pairs.
+
+    Args:
+        model: As in `generate`, and so are the arguments that are not named here.
+        transforms: The sampling algorithms; None stands for the model's own distribution.
+        rows: How many sequences each of them draws.
+        length: How many tokens each sequence has, those of its prefix included.
+        seed: Decides every random number.
+        prefixes: Tokens [rows, time] that the sequences begin with.
+        stop_at_end: Whether a row is absorbed at its end token.
+        first_row: The number of the first row.
+        batch_size: How many sequences of all transforms together the model reads at once.
+        progress: Called after each batch.
+
+    Returns:
+        One result for each transform, in their order.
     """
     _require_sensible(model, rows, length, prefixes)
     if not transforms:
@@ -109,7 +139,15 @@ def lengths_until(tokens: Tensor, end: int | None) -> Tensor:
 
 
 def texts(model: LanguageModel, generated: Generated) -> Iterator[str]:
-    """The generated sequences as text."""
+    """The generated sequences as text.
+
+    Args:
+        model: Its vocabulary decodes them.
+        generated: What `generate` returned.
+
+    Returns:
+        One text for each sequence, without its end token.
+    """
     for row, length in zip(generated.tokens.tolist(), generated.lengths.tolist(), strict=True):
         yield model.vocabulary.decode(row[:length])
 

@@ -1,42 +1,16 @@
-"""Histories to put before a model: its own, the data's, and ones that are wrong on purpose."""
+"""Histories to put before a model: the data's, and ones that are wrong on purpose. Its own are what `generate` draws.
+
+With a `first_row`, row i depends on the seed and on `first_row + i` alone: parts drawn apart make up the whole.
+"""
 
 import torch
 from torch import Tensor
 
 from offscript.errors import OffscriptError
-from offscript.models.language_model import LanguageModel
-from offscript.sampling.generation import Progress, generate
 from offscript.sampling.randomness import Draws, Seed
 
 _WHERE, _WHAT, _CHOICE, _ORDER, _TOKENS, _EXCHANGE = 1, 2, 4, 5, 6, 7
 """Streams of random numbers, one a purpose, and none of those that tokens (0) and transforms (3) are drawn with."""
-
-
-def model_histories(
-    model: LanguageModel,
-    rows: int,
-    length: int,
-    *,
-    seed: Seed,
-    first_row: int = 0,
-    batch_size: int = 512,
-    progress: Progress | None = None,
-) -> Tensor:
-    """Ancestral samples of exactly `length` tokens; end tokens are ordinary tokens here.
-
-    Here and below, row i depends on the seed and on `first_row + i` alone: parts drawn apart make up the whole.
-    """
-    drawn = generate(
-        model,
-        rows,
-        length,
-        seed=seed,
-        stop_at_end=False,
-        first_row=first_row,
-        batch_size=batch_size,
-        progress=progress,
-    )
-    return drawn.tokens
 
 
 def data_histories(tokens: Tensor, rows: int, length: int, *, seed: Seed) -> Tensor:

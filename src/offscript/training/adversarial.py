@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from offscript.errors import OffscriptError
 from offscript.learning import Fleet, Loss, OptimiserSettings, build_optimiser, update
-from offscript.models.convolutional import ConvolutionalJudge, ConvolutionSettings
+from offscript.models.discriminator import ConvolutionalDiscriminator, ConvolutionSettings
 from offscript.models.neural import NeuralLanguageModel
 from offscript.sampling.generation import generate, lengths_until
 from offscript.sampling.randomness import Draws
@@ -45,7 +45,7 @@ class Adversarial(Algorithm):
     Settings: ClassVar[type[AlgorithmSettings]] = AdversarialSettings
     keeps_newest: ClassVar[bool] = True
     settings: AdversarialSettings
-    judge: ConvolutionalJudge
+    judge: ConvolutionalDiscriminator
     _optimiser: torch.optim.Optimizer
     _clip: float | None
     _fleet: Fleet
@@ -62,9 +62,9 @@ class Adversarial(Algorithm):
         self._optimiser = build_optimiser(self.judge, optimiser.model_copy(update=rate))
         self._clip, self._fleet = optimiser.clip, fleet
 
-    def judge_for(self, model: NeuralLanguageModel) -> ConvolutionalJudge:
+    def judge_for(self, model: NeuralLanguageModel) -> ConvolutionalDiscriminator:
         """A judge of the model's sequences."""
-        return ConvolutionalJudge(model.vocabulary.size, self.settings.judge).to(model.device)
+        return ConvolutionalDiscriminator(model.vocabulary.size, self.settings.judge).to(model.device)
 
     def networks(self) -> dict[str, nn.Module]:
         return {"judge": self.judge}

@@ -9,7 +9,7 @@ from torch.nn import functional
 
 from offscript.errors import OffscriptError
 from offscript.learning import Loss
-from offscript.models.convolutional import ConvolutionalJudge
+from offscript.models.discriminator import ConvolutionalDiscriminator
 from offscript.models.language_model import preceded_by_start
 from offscript.models.manager_worker import ManagerWorker
 from offscript.models.neural import NeuralLanguageModel
@@ -32,7 +32,7 @@ class LeakGAN(SeqGAN):
     Settings: ClassVar[type[AlgorithmSettings]] = LeakGANSettings
     settings: LeakGANSettings
 
-    def judge_for(self, model: NeuralLanguageModel) -> ConvolutionalJudge:
+    def judge_for(self, model: NeuralLanguageModel) -> ConvolutionalDiscriminator:
         """The model's own, whose features it reads."""
         if not isinstance(model, ManagerWorker):
             raise OffscriptError(

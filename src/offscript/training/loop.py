@@ -32,9 +32,8 @@ from offscript.learning import (
     seeded,
 )
 from offscript.learning import Trained as AnyTrained
-from offscript.models.devices import usable_device
 from offscript.models.neural import NeuralLanguageModel
-from offscript.models.registry import load_model
+from offscript.models.registry import load_model, usable_device
 from offscript.models.storage import build, save
 from offscript.training.algorithm import Algorithm, Step, TokenBatch, settings_of
 from offscript.training.cooperative import Cooperative

@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from offscript.errors import OffscriptError
 from offscript.learning import Fleet, Loss, OptimiserSettings, build_optimiser, update
-from offscript.models.convolutional import ConvolutionalJudge, ConvolutionSettings
+from offscript.models.discriminator import ConvolutionalDiscriminator, ConvolutionSettings
 from offscript.models.neural import NeuralLanguageModel
 from offscript.models.noise_lstm import NoiseLSTM
 from offscript.sampling.generation import generate
@@ -43,7 +43,7 @@ class RecurrentGAN(Algorithm):
     Settings: ClassVar[type[AlgorithmSettings]] = RecurrentGANSettings
     keeps_newest: ClassVar[bool] = True
     settings: RecurrentGANSettings
-    critic: ConvolutionalJudge
+    critic: ConvolutionalDiscriminator
     _optimiser: torch.optim.Optimizer
     _fleet: Fleet
 
@@ -54,7 +54,7 @@ class RecurrentGAN(Algorithm):
                 why="its generator begins with noise",
                 next="write `model: {kind: noise-lstm}`",
             )
-        self.critic = ConvolutionalJudge(model.vocabulary.size, self.settings.critic).to(model.device)
+        self.critic = ConvolutionalDiscriminator(model.vocabulary.size, self.settings.critic).to(model.device)
         rate = {"learning_rate": self.settings.critic_learning_rate}
         self._optimiser, self._fleet = build_optimiser(self.critic, optimiser.model_copy(update=rate)), fleet
 

@@ -11,13 +11,9 @@ from offscript.corpora.prose import separate_punctuation
 from offscript.corpora.vocabularies import CharacterVocabulary, WordVocabulary
 from offscript.errors import OffscriptError
 from offscript.measures.stereotypes import judge, measure_stereotypes, score_with_causal_model
-from offscript.models import (
-    LanguageModel,
-    LSTMLanguageModel,
-    LSTMSettings,
-    TransformerLanguageModel,
-    TransformerSettings,
-)
+from offscript.models import LanguageModel
+from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
+from offscript.models.transformer import TransformerLanguageModel, TransformerSettings
 from offscript.sampling.transforms import parse_transform
 
 Maker = Callable[..., AssociationTest]

@@ -63,7 +63,15 @@ def check_properties(
 ) -> PropertyReport:
     """Apply a transform, or any function of log-probabilities, to distributions and look for violations.
 
-    `distributions` are log-probabilities [rows, V]; without them `rows` random ones over `size` tokens are drawn.
+    Args:
+        transform: A transform, the string that names one, or a function of log-probabilities [rows, V].
+        distributions: Log-probabilities [rows, V] to try it on; without them random ones are drawn.
+        rows: How many random distributions.
+        size: Over how many tokens.
+        seed: Decides the distributions, and the numbers of a random transform.
+
+    Returns:
+        Which properties hold on all rows, with a counterexample for each that does not.
     """
     chosen = parse_transform(transform) if isinstance(transform, str) else transform
     before = random_distributions(rows, size, seed) if distributions is None else distributions

@@ -11,8 +11,8 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from offscript._files import write_json
-from offscript._remote_code import refuse_remote_code
 from offscript._types import FloatArray
+from offscript._untrusted import refuse_remote_code
 from offscript.factcheck.stance.pairs import EVIDENCE
 from offscript.factcheck.stance.registry import StanceKind, read_card
 from offscript.factcheck.stance.relatedness import Relatedness, Terms, features_of_pairs

@@ -15,7 +15,7 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from offscript._files import replacing
-from offscript._remote_code import refuse_remote_code
+from offscript._untrusted import refuse_remote_code
 from offscript.errors import OffscriptError
 from offscript.factcheck.stance.served import unlimited
 from offscript.learning import seeded

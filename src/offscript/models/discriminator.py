@@ -1,4 +1,4 @@
-"""The convolutional judge of the text GANs (Zhang and LeCun 2015; Yu et al. 2017): is a sequence real or generated?"""
+"""The text GANs' convolutional discriminator (Zhang and LeCun 2015; Yu et al. 2017): real or generated?"""
 
 import torch
 from pydantic import BaseModel, ConfigDict, Field
@@ -22,7 +22,7 @@ class ConvolutionSettings(BaseModel):
         return self.filters * len(self.windows)
 
 
-class ConvolutionalJudge(nn.Module):
+class ConvolutionalDiscriminator(nn.Module):
     """Windows over the embedded tokens, the largest answer of each filter, a highway, and one logit.
 
     A window ends at a token and reaches back over nothing where the sequence has not begun. So the features of every

@@ -3,13 +3,13 @@
 import torch
 from torch.nn import functional
 
-from offscript.models.convolutional import ConvolutionalJudge, ConvolutionSettings
+from offscript.models.discriminator import ConvolutionalDiscriminator, ConvolutionSettings
 
 
-def _judge() -> ConvolutionalJudge:
+def _judge() -> ConvolutionalDiscriminator:
     with torch.random.fork_rng():
         torch.manual_seed(2)
-        return ConvolutionalJudge(9, ConvolutionSettings(embedding=5, windows=(1, 2, 4), filters=3)).eval()
+        return ConvolutionalDiscriminator(9, ConvolutionSettings(embedding=5, windows=(1, 2, 4), filters=3)).eval()
 
 
 def test_prefix_features_are_the_features_of_prefixes() -> None:

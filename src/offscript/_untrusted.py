@@ -1,4 +1,4 @@
-"""Model folders and Hub repositories that carry Python code: refused before anything is loaded from them."""
+"""Model files that could run code, pickles and configurations that name Python files: refused before they are read."""
 
 import json
 from pathlib import Path
@@ -7,6 +7,7 @@ from typing import Any
 from offscript.errors import OffscriptError
 
 _CONFIGURATIONS = ("config.json", "tokenizer_config.json")
+_PICKLES = {".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt"}
 
 
 def refuse_remote_code(source: str | Path, *, revision: str | None = None, next: str = "use another model") -> None:
@@ -22,6 +23,18 @@ def refuse_remote_code(source: str | Path, *, revision: str | None = None, next:
                 f"the model {str(source)!r} brings Python code of its own",
                 why=f"its {name} has an auto_map, and loading it would run that code",
                 next=next,
+            )
+
+
+def refuse_pickles(place: Path) -> None:
+    """Raise where a file, or a file in a folder, looks like pickled weights."""
+    files = sorted(place.iterdir()) if place.is_dir() else [place]
+    for file in files:
+        if file.suffix in _PICKLES:
+            raise OffscriptError(
+                f"{file} looks like a pickle",
+                why="opening one can run any code",
+                next="convert the weights to safetensors",
             )
 
 

@@ -116,7 +116,7 @@ def test_transformers_is_told_not_to_trust(
     loader: str, hostile: Path, marker: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The second line of defence, for a configuration that was not recognised."""
-    monkeypatch.setattr("offscript._remote_code._names_code", lambda value: False)
+    monkeypatch.setattr("offscript._untrusted._names_code", lambda value: False)
     monkeypatch.setattr(sys, "stdin", io.StringIO("y\n" * 9))
     with contextlib.suppress(OffscriptError):
         LOADERS[loader](str(hostile))
