@@ -17,8 +17,8 @@ from offscript.factcheck.almanac import almanac_documents, almanac_facts, almana
 from offscript.factcheck.checked import Verdict
 from offscript.factcheck.checking import Checker, default_stance
 from offscript.factcheck.claims import JudgedClaim
+from offscript.factcheck.sources import Kind
 from offscript.factcheck.sources.local import LocalIndex
-from offscript.factcheck.sources.source import Kind
 from offscript.factcheck.stance.registry import stance_model
 from offscript.measures.verdicts import judge, measure_verdicts
 

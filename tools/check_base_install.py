@@ -40,12 +40,12 @@ LONG_ENOUGH = 20.0  # seconds after which a command that takes minutes has shown
 DEADLINE = 300.0
 SHORTER = {
     "offscript audit": "--limit 40 --length 8 --quiet",
-    "offscript audit ./": "--only likelihood,exposure",
     "offscript measure exposure ./": "--samples 40 --length 8",
     "offscript measure regret ./": "--samples 40 --length 8",
     "offscript measure sampling": "--samples 20 --length 12 --samplers nucleus",
     "offscript measure approximation": "--limit 5 --highest 50 --step 20 --subset 5",
     "offscript measure likelihood": "--limit 5",
+    "offscript train recipe.yaml": "stop.epochs=1 model.embedding=16",
     "offscript train mine.yaml": "stop.epochs=1 model.hidden=16 model.embedding=16",
 }
 """Options that bring a command from minutes to seconds, by the command's beginning."""
@@ -187,6 +187,8 @@ def run(command: Command, python: Path, work: Path, environment: dict[str, str])
 
 def _shortened(command: str) -> str:
     added = [options for beginning, options in SHORTER.items() if command.startswith(beginning)]
+    if command.startswith("offscript audit ./") and "--oracle" in command and "--only" not in command:
+        added.append("--only likelihood,exposure")
     return " ".join([command, *added])
 
 
@@ -205,7 +207,11 @@ def _environment(python: Path, folder: Path) -> dict[str, str]:
 
 def make_files(work: Path, python: Path, environment: dict[str, str]) -> None:
     """The files and folders that the documentation takes for granted."""
-    sentences = [f"the {word} is on the {place}" for word in WORDS for place in WORDS] * 2
+    sentences = [
+        f"the {word} is on the {place} and the {place} is in the city of the {word}"
+        for word in WORDS
+        for place in WORDS
+    ] * 2
     for name in ("my.txt", "other.txt", "samples.txt", "real.txt"):
         (work / name).write_text("\n".join(sentences) + "\n")
     (work / "SmolLM2-135M-Instruct.Q4_1.gguf").touch()
@@ -229,7 +235,7 @@ def _write_yaml_blocks(work: Path) -> None:
     for block in _FENCE.finditer(text):
         if block[1] == "yaml" and (name := re.match(r"name: (\S+)", block[2])):
             (work / f"{name[1]}.yaml").write_text(block[2])
-    shutil.copy(work / "mine.yaml", work / "recipe.yaml")
+    (work / "recipe.yaml").write_text((work / "mine.yaml").read_text().replace("name: mine", "name: recipe"))
     grid = re.search(r"^```yaml\n(oracle:.*?)^```", (REPOSITORY / "docs" / "audits.md").read_text(), re.M | re.S)
     if grid is None:
         raise SystemExit("docs/audits.md has no grid")

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from offscript.factcheck.almanac import almanac_facts, draw_claims
 from offscript.factcheck.checked import Check, Verdict
-from offscript.factcheck.checking import LONGEST_CLAIM, Checker, default_checker, in_context, query_words
+from offscript.factcheck.checking import CLAIM_CHARACTERS, Checker, default_checker, in_context, query_words
 from offscript.factcheck.documents import Document
 from offscript.factcheck.index import build_index
+from offscript.factcheck.sources import Found, Kind
 from offscript.factcheck.sources.local import LocalIndex
-from offscript.factcheck.sources.source import Found, Kind
 from offscript.statistics import proportion_interval
 
 
@@ -72,7 +72,7 @@ def test_almanac_claims_are_judged_right_mostly(checker: Checker) -> None:
 def test_odd_claims_get_an_answer(checker: Checker, claim: str) -> None:
     check = checker.check(claim)
     assert check.verdict == Verdict.unknown
-    assert len(check.claim) <= LONGEST_CLAIM
+    assert len(check.claim) <= CLAIM_CHARACTERS
     json.dumps(check.to_json()).encode()
     check.claim.encode()
 
@@ -117,7 +117,7 @@ def test_stances_are_averaged_by_kind_of_source() -> None:
 
 def test_the_words_that_are_not_judged_are_unrelated() -> None:
     text = "The capital of Australia is Canberra. Tin melts. Iron rusts."
-    check = Checker([Shelf([Document("a", "Australia", text)])], judged=1).check(
+    check = Checker([Shelf([Document("a", "Australia", text)])], sentences=1).check(
         "The capital of Australia is Canberra."
     )
     assert [each.stance.label for each in check.documents[0].sentences][1:] == ["unrelated", "unrelated"]

@@ -22,7 +22,7 @@ from offscript.factcheck.index import (
     merge_index,
     open_index,
 )
-from offscript.factcheck.index.manifest import MANIFEST
+from offscript.factcheck.index.files import MANIFEST
 from offscript.factcheck.index.writing import LOCK, MERGE_FACTOR
 from offscript.factcheck.retrieval import Searcher
 

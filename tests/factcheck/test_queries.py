@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from offscript.factcheck.documents import Document
 from offscript.factcheck.queries import FEWEST, MOST, query_of, relaxed, search
-from offscript.factcheck.retrieval.titles import rerank_by_title
-from offscript.factcheck.sources.source import Found, Kind
-from offscript.factcheck.tagging.token import spans
+from offscript.factcheck.retrieval.reranking import rerank_by_title
+from offscript.factcheck.sources import Found, Kind
+from offscript.factcheck.tagging.tagger import spans
 
 
 @pytest.mark.parametrize(

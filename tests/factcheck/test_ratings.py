@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from offscript.errors import OffscriptError
 from offscript.factcheck.documents import Document
 from offscript.factcheck.index import build_index
+from offscript.factcheck.sources import Kind
 from offscript.factcheck.sources.local import LocalIndex
 from offscript.factcheck.sources.ratings import Ratings, read_ratings, site_of
-from offscript.factcheck.sources.source import Kind
 
 
 def written(folder: Path, text: str, name: str = "ratings.csv") -> Path:

@@ -30,8 +30,8 @@ from offscript.factcheck.retrieval import (
     rerank,
     retrieval_model,
 )
-from offscript.factcheck.retrieval.lengths import lucene_lengths
-from offscript.factcheck.retrieval.similarities import Term
+from offscript.factcheck.retrieval.models import Term
+from offscript.factcheck.retrieval.searcher import lucene_lengths
 
 TERM = Term(documents=100, tokens=5000, document_frequency=10, total_frequency=20)
 TEXTS = st.lists(st.lists(st.sampled_from("abcdefg"), max_size=12).map(" ".join), min_size=1, max_size=12)

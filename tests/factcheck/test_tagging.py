@@ -13,10 +13,20 @@ from hypothesis import strategies as st
 from offscript.errors import OffscriptError
 from offscript.factcheck.queries import query_of
 from offscript.factcheck.tagging import default_tagger
-from offscript.factcheck.tagging.spacy_pipeline import SpacyTagger, installed_pipeline
-from offscript.factcheck.tagging.tagger import CARD, SHIPPED, WEIGHTS, PerceptronTagger
-from offscript.factcheck.tagging.token import TAGS, Token, named_entities, spans
-from offscript.factcheck.tagging.treebank import TaggedSentence, read_treebank
+from offscript.factcheck.tagging.tagger import (
+    CARD,
+    SHIPPED,
+    TAGS,
+    WEIGHTS,
+    PerceptronTagger,
+    SpacyTagger,
+    TaggedSentence,
+    Token,
+    installed_pipeline,
+    named_entities,
+    read_treebank,
+    spans,
+)
 
 TEXT = st.text(max_size=200)
 

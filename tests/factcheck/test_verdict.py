@@ -10,8 +10,7 @@ from offscript.errors import OffscriptError
 from offscript.factcheck._logistic import Logistic, fit_logistic
 from offscript.factcheck.checked import CheckedDocument, CheckedSentence, Evidence, Verdict
 from offscript.factcheck.documents import Document
-from offscript.factcheck.evidence import telling_sentences
-from offscript.factcheck.sources.source import Kind
+from offscript.factcheck.sources import Kind
 from offscript.factcheck.stance.stance import Stance
 from offscript.factcheck.verdict import (
     FEATURES,
@@ -19,6 +18,7 @@ from offscript.factcheck.verdict import (
     document_weights,
     fit_verdict_model,
     stance_by_kind,
+    telling_sentences,
     verdict_features,
     verdict_model,
 )

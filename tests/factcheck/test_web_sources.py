@@ -15,12 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from offscript.errors import OffscriptError
-from offscript.factcheck.sources.addresses import PublicTransport, RefusedError, is_public
+from offscript.factcheck.sources import Kind
 from offscript.factcheck.sources.engines import Google, SearXNG, WebSearch, web_search
-from offscript.factcheck.sources.fetching import Fetcher, FetchError, Patience
+from offscript.factcheck.sources.fetching import Fetcher, FetchError, Patience, PublicTransport, RefusedError, is_public
 from offscript.factcheck.sources.pages import Listed, page_of, read_pages
 from offscript.factcheck.sources.ratings import Ratings
-from offscript.factcheck.sources.source import Kind
 
 HERE = frozenset({"127.0.0.1"})
 ARTICLE = """<html><head><title>Canberra</title></head><body><nav>Home About Contact</nav><article><h1>Canberra</h1>

@@ -9,8 +9,7 @@ from offscript.errors import OffscriptError
 from offscript.factcheck.documents import Document
 from offscript.factcheck.evaluation import Query
 from offscript.factcheck.index import Index, build_index
-from offscript.factcheck.tagging.tagger import PerceptronTagger
-from offscript.factcheck.tagging.treebank import TaggedSentence
+from offscript.factcheck.tagging.tagger import PerceptronTagger, TaggedSentence
 from offscript.measures.measurement import Measurement
 from offscript.measures.retrieval import MEASURES, measure_retrieval
 from offscript.measures.tagging import measure_tagging

@@ -10,7 +10,7 @@ from offscript.factcheck.checked import Check, CheckedDocument, CheckedSentence,
 from offscript.factcheck.checking import Checker
 from offscript.factcheck.claims import JudgedClaim
 from offscript.factcheck.documents import Document
-from offscript.factcheck.sources.source import Found, Kind
+from offscript.factcheck.sources import Found, Kind
 from offscript.factcheck.stance.stance import Stance
 from offscript.measures.verdicts import VERDICTS, VerdictRun, is_proven, judge, measure_verdicts
 from offscript.report.charts.reliability import reliability_chart

@@ -14,7 +14,7 @@ from fastapi.testclient import TestClient
 
 from offscript.factcheck.checked import Check, CheckedDocument, CheckedSentence, Evidence, Verdict
 from offscript.factcheck.documents.document import Document
-from offscript.factcheck.sources.source import Kind
+from offscript.factcheck.sources import Kind
 from offscript.factcheck.stance.stance import Stance
 from offscript.web.application import create_application
 from offscript.web.checks import ClaimChecker

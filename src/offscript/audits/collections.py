@@ -20,7 +20,7 @@ from offscript.factcheck.documents import Document, read_documents
 from offscript.factcheck.evaluation import Query
 from offscript.factcheck.fever import PARTS, FeverPassages, read_fever_passages
 from offscript.factcheck.index import Index, build_index, open_index
-from offscript.factcheck.index.manifest import MANIFEST
+from offscript.factcheck.index.files import MANIFEST
 
 PAGES = "wiki-pages"  # FEVER's Wikipedia dump, as it is handed out
 

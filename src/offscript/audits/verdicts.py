@@ -11,8 +11,8 @@ from offscript.factcheck.checked import Verdict
 from offscript.factcheck.checking import Checker, default_stance
 from offscript.factcheck.fever import PARTS, read_fever_passages
 from offscript.factcheck.index import build_index
+from offscript.factcheck.sources import Kind
 from offscript.factcheck.sources.local import LocalIndex
-from offscript.factcheck.sources.source import Kind
 from offscript.factcheck.stance.registry import stance_model
 from offscript.factcheck.verdict import verdict_model
 from offscript.measures.measurement import Measurement

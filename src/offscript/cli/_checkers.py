@@ -42,10 +42,10 @@ def checker_on(
     from offscript.factcheck.checking import Checker, default_stance, query_words
     from offscript.factcheck.language import language_scores, read_lexicons
     from offscript.factcheck.queries import query_of
+    from offscript.factcheck.sources import Kind
     from offscript.factcheck.sources.local import LocalIndex
     from offscript.factcheck.sources.ratings import Ratings as RatingTable
     from offscript.factcheck.sources.ratings import read_ratings
-    from offscript.factcheck.sources.source import Kind
     from offscript.factcheck.stance.registry import stance_model
 
     judging = stance_model(stance) if stance else default_stance()

@@ -15,8 +15,7 @@ def tagging(
     """Accuracy of the part-of-speech tagger that ships, on a treebank."""
     from offscript._files import sha256_of
     from offscript.cli._results import show
-    from offscript.factcheck.tagging.tagger import SHIPPED, WEIGHTS, PerceptronTagger
-    from offscript.factcheck.tagging.treebank import read_treebank
+    from offscript.factcheck.tagging.tagger import SHIPPED, WEIGHTS, PerceptronTagger, read_treebank
     from offscript.measures.tagging import measure_tagging
 
     sentences = list(read_treebank(treebank))

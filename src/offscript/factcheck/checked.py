@@ -6,7 +6,7 @@ from enum import Enum
 from typing import Any
 
 from offscript.factcheck.documents.document import Document
-from offscript.factcheck.sources.source import Kind
+from offscript.factcheck.sources import Kind
 from offscript.factcheck.stance.stance import Stance
 
 

@@ -9,21 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from offscript.factcheck.almanac import almanac_index
-from offscript.factcheck.analysis.surfaces import whole_characters
+from offscript.factcheck.analysis.words import whole_characters
 from offscript.factcheck.checked import Check, CheckedDocument, CheckedSentence, Verdict
 from offscript.factcheck.documents.document import Document
-from offscript.factcheck.evidence import telling_sentences
 from offscript.factcheck.language import language_scores
 from offscript.factcheck.queries import search
-from offscript.factcheck.retrieval.titles import rerank_by_title
+from offscript.factcheck.retrieval.reranking import rerank_by_title
+from offscript.factcheck.sources import Found, Kind, Provider
 from offscript.factcheck.sources.local import LocalIndex
-from offscript.factcheck.sources.source import Found, Kind, Provider
 from offscript.factcheck.stance.lexical import LexicalStance
 from offscript.factcheck.stance.stance import Stance, StanceModel
 from offscript.factcheck.stance.tokens import STOP_WORDS
-from offscript.factcheck.verdict import VerdictModel, document_weights, stance_by_kind, verdict_model
+from offscript.factcheck.verdict import VerdictModel, document_weights, stance_by_kind, telling_sentences, verdict_model
 
-LONGEST_CLAIM = 2_000  # characters that are checked: a claim is a sentence, not a book
+CLAIM_CHARACTERS = 2_000  # characters that are checked: a claim is a sentence, not a book
 LONGEST_QUERY = 64  # words
 FETCHED = 100  # documents a provider is asked for, before re-ranking
 BEGINNING = 256  # sentences that a document's stance as a whole goes by
@@ -48,8 +47,8 @@ class Checker:
 
     `query` makes search words of a claim: all that tell something, since an index finds more by them than by the few
     that search engines want (`queries.query_of`; Table 2.1, lines 5 and 12). `rerank` orders what was found, `language`
-    scores a document's words. Of all documents found the best `documents` are read, and of their sentences the `judged`
-    that share most words with the claim go through the stance model; the others count as unrelated.
+    scores a document's words. Of all documents found the best `documents` are read, and of their sentences the best
+    `sentences`, by words shared with the claim, go through the stance model; the others count as unrelated.
     """
 
     def __init__(
@@ -62,18 +61,18 @@ class Checker:
         rerank: Rerank = rerank_by_title,
         language: Language = language_scores,
         documents: int = 10,
-        judged: int = 16,
+        sentences: int = 16,
     ) -> None:
         self.providers = tuple(providers)
         self.stance: StanceModel = stance or default_stance()
         self.verdicts = verdicts or verdict_model(self.stance.name)
         self._query, self._rerank, self._language = query, rerank, language
-        self._documents, self._judged = documents, judged
+        self._documents, self._sentences = documents, sentences
 
     def check(self, claim: str) -> Check:
         """The claim's whole way; whatever the text, there is an answer."""
         begun = time.perf_counter()
-        text = whole_characters(claim).replace("\0", " ").strip()[:LONGEST_CLAIM]
+        text = whole_characters(claim).replace("\0", " ").strip()[:CLAIM_CHARACTERS]
         query = tuple(self._query(text))
         documents = self._read(text, self._found(text, query))
         probabilities = self.verdicts.probabilities(text, documents)
@@ -116,16 +115,16 @@ class Checker:
     def _sentence_stances(
         self, claim: str, documents: Sequence[Document], sentences: Sequence[Sequence[str]]
     ) -> list[list[Stance]]:
-        """Of every sentence of every document; those that share too few words with the claim are not judged."""
+        """Of every sentence of every document; those that share too few words with the claim are not read."""
         places = [(number, place) for number, own in enumerate(sentences) for place in range(len(own))]
         shared = _shared_words(claim, [sentences[number][place] for number, place in places])
-        order = np.argsort(-shared, kind="stable")[: self._judged]
+        order = np.argsort(-shared, kind="stable")[: self._sentences]
         chosen = [places[each] for each in order if shared[each] > 0]
         texts = [in_context(documents[number].title, sentences[number][place]) for number, place in chosen]
         stances = [[UNRELATED] * len(own) for own in sentences]
         if texts:
-            judged = self.stance.of_sentences(claim, texts)
-            for (number, place), row in zip(chosen, judged.tolist(), strict=True):
+            rows = self.stance.of_sentences(claim, texts)
+            for (number, place), row in zip(chosen, rows.tolist(), strict=True):
                 stances[number][place] = Stance(*row)
         return stances
 

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from offscript.factcheck.sources.source import Found, Provider
+from offscript.factcheck.sources import Found, Provider
 from offscript.factcheck.tagging import Tagger, default_tagger
-from offscript.factcheck.tagging.token import spans
+from offscript.factcheck.tagging.tagger import spans
 
 FEWEST, MOST = 5, 10
-TELLING = frozenset({"VERB", "NOUN", "PROPN", "ADJ"})
+SEARCHED_TAGS = frozenset({"VERB", "NOUN", "PROPN", "ADJ"})
 FILLING = ("NUM", "ADV", "INTJ", "X", "SYM", "AUX", "PRON", "ADP", "DET", "PART", "SCONJ", "CCONJ", "PUNCT")
 """What makes up the number where a claim has too few telling words, the most telling part of speech first."""
 
@@ -29,7 +29,7 @@ def query_of(claim: str, tagger: Tagger | None = None) -> tuple[str, ...]:
     tagger = tagger or default_tagger()
     [words] = tagger.tag([claim])
     names = [name[start:end] for name in tagger.entities(claim) for start, end in spans(name)]
-    telling = _distinct([*names, *(token.text for token in words if token.tag in TELLING)])
+    telling = _distinct([*names, *(token.text for token in words if token.tag in SEARCHED_TAGS)])
     if len(telling) >= FEWEST:
         return telling[:MOST]
     rest = sorted((token for token in words if token.tag in FILLING), key=lambda token: FILLING.index(token.tag))

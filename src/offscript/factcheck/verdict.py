@@ -1,4 +1,4 @@
-"""From stances to a verdict: averaged by kind of source, and weighed into probabilities that are calibrated."""
+"""From stances to a verdict: averaged by kind of source, weighed into calibrated probabilities, with its evidence."""
 
 import dataclasses
 import functools
@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from offscript._types import FloatArray
 from offscript.errors import OffscriptError
 from offscript.factcheck._logistic import Logistic, fit_logistic
-from offscript.factcheck.checked import CheckedDocument, Verdict
-from offscript.factcheck.sources.source import Kind
+from offscript.factcheck.checked import CheckedDocument, Evidence, Verdict
+from offscript.factcheck.sources import Kind
 from offscript.factcheck.stance.stance import STANCES, Stance
 from offscript.factcheck.stance.tokens import tokens_of
 
@@ -44,6 +44,10 @@ TRUST: Mapping[Kind, float] = {
 
 HEADLINE = 6  # content words
 IMPOSSIBLE = 1e3  # an intercept that no features make up for
+MOST_EVIDENCE = 5
+"""FEVER looks at the first five sentences."""
+MOST_UNRELATED = 0.5
+DISCUSSED = 0.1
 
 
 @dataclass(frozen=True)
@@ -167,3 +171,31 @@ def _best_threshold(probabilities: FloatArray, answers: NDArray[np.int64]) -> fl
     grid = np.linspace(0.2, 0.8, 61)
     right = [np.mean(np.where(chance >= threshold, leading, 2) == answers) for threshold in grid]
     return float(grid[int(np.argmax(right))].round(3))
+
+
+def telling_sentences(
+    documents: Sequence[CheckedDocument],
+    weights: NDArray[np.float64],
+    *,
+    leaning: float = 0.0,
+    most: int = MOST_EVIDENCE,
+) -> tuple[Evidence, ...]:
+    """At most so many sentences, the most telling first; none that is more likely unrelated than not.
+
+    `weights` [documents] say how much each document's word counts. `leaning` from −1 (refuted) to 1 (supported) favours
+    the sentences that speak for that verdict, so that what is shown first is what the verdict rests on.
+    """
+    places = [
+        (number, sentence)
+        for number, document in enumerate(documents)
+        for sentence in document.sentences
+        if sentence.stance.unrelated <= MOST_UNRELATED
+    ]
+    strengths = np.array([weights[number] * _strength(sentence.stance, leaning) for number, sentence in places])
+    order = np.argsort(-strengths, kind="stable")[:most]
+    return tuple(Evidence(places[place][0], places[place][1].number) for place in order if strengths[place] > 0)
+
+
+def _strength(stance: Stance, leaning: float) -> float:
+    """Agreement and disagreement, each by how far the verdict leans its way; discussion for want of both."""
+    return stance.agree * (1 + leaning) + stance.disagree * (1 - leaning) + DISCUSSED * stance.discuss

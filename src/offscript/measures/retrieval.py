@@ -12,7 +12,7 @@ from offscript.factcheck.evaluation import Grades, Query, evaluate
 from offscript.factcheck.index import Index
 from offscript.factcheck.queries import query_of
 from offscript.factcheck.retrieval import DEFAULT_MODEL
-from offscript.factcheck.retrieval.titles import rerank_by_title
+from offscript.factcheck.retrieval.reranking import rerank_by_title
 from offscript.factcheck.sources.local import LocalIndex
 from offscript.measures.measurement import Measurement, environment
 from offscript.statistics import Estimate, mean_interval, proportion_interval

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from offscript.errors import OffscriptError
-from offscript.factcheck.tagging.tagger import PerceptronTagger
-from offscript.factcheck.tagging.treebank import TaggedSentence
+from offscript.factcheck.tagging.tagger import PerceptronTagger, TaggedSentence
 from offscript.measures.measurement import Measurement, environment
 from offscript.statistics import rate_interval
 

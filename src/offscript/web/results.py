@@ -6,7 +6,7 @@ from urllib.parse import urlencode, urlsplit
 
 from offscript.factcheck.checked import Check, CheckedDocument, Verdict
 from offscript.factcheck.documents.document import Document
-from offscript.factcheck.sources.source import Kind
+from offscript.factcheck.sources import Kind
 from offscript.factcheck.stance.stance import STANCES, Stance
 from offscript.web.drawings.bars import Part, divide
 from offscript.web.passages import Passage, shorten, tellingness, to_passage

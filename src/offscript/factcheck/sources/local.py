@@ -5,8 +5,8 @@ from pathlib import Path
 from offscript.factcheck.index import Index, open_index
 from offscript.factcheck.retrieval.models import DEFAULT_MODEL, retrieval_model
 from offscript.factcheck.retrieval.searcher import Searcher
+from offscript.factcheck.sources import Found, Kind
 from offscript.factcheck.sources.ratings import Ratings
-from offscript.factcheck.sources.source import Found, Kind
 
 
 class LocalIndex:

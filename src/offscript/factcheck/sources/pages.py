@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from offscript.errors import missing_package
 from offscript.factcheck.documents.document import Document
+from offscript.factcheck.sources import Found
 from offscript.factcheck.sources.fetching import Fetcher, FetchError
 from offscript.factcheck.sources.ratings import Ratings
-from offscript.factcheck.sources.source import Found
 
 SIDE_BY_SIDE = 8
 PAGE_KINDS = ("text/html", "application/xhtml+xml", "text/plain")

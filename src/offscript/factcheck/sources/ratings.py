@@ -10,7 +10,7 @@ from urllib.parse import SplitResult, urlsplit
 from offscript._specification import nearest
 from offscript.corpora.lines import Lines
 from offscript.errors import OffscriptError
-from offscript.factcheck.sources.source import Kind
+from offscript.factcheck.sources import Kind
 
 SITE_COLUMNS = ("source_url", "url", "domain", "site", "source_url_normalized")
 FACT_COLUMNS = ("fact", "factuality", "factual_reporting", "kind")

@@ -4,7 +4,6 @@ The tagger that ships is an averaged perceptron, trained by the project; a spaCy
 installed.
 """
 
-from offscript.factcheck.tagging.tagger import Tagger, default_tagger
-from offscript.factcheck.tagging.token import Token, named_entities
+from offscript.factcheck.tagging.tagger import Tagger, Token, default_tagger, named_entities
 
 __all__ = ["Tagger", "Token", "default_tagger", "named_entities"]

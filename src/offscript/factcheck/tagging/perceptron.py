@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from offscript._compiled import compiled
 from offscript.factcheck.analysis.words import LETTER, NUMERIC, lower_case, word_break_classes
-from offscript.factcheck.tagging.token import TAGS
 
 FORM, LOWER, SHAPE, PREFIX, SUFFIX = 0, 1, 2, 3, 6
 SEEN = 10  # form, lower case, shape, prefixes of 1 to 3 and suffixes of 1 to 4 characters
@@ -212,11 +211,12 @@ def train_weights(
     gold: NDArray[np.int8],
     *,
     rows: int,
+    tags: int,
     epochs: int,
     generator: np.random.Generator,
 ) -> NDArray[np.float32]:
     """Weights averaged over all steps."""  # [rows, tags]
-    weights = np.zeros((rows, len(TAGS)), dtype=np.float32)
+    weights = np.zeros((rows, tags), dtype=np.float32)
     totals, stamps = np.zeros(weights.shape), np.zeros(weights.shape, dtype=np.int64)
     step = 0
     for _ in range(epochs):

@@ -1,10 +1,12 @@
-"""Taggers: what tags the words of texts, and which one is used when none is named."""
+"""Taggers: words with their parts of speech, the names they make up, and which tagger is used when none is named."""
 
 import functools
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib import metadata
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,16 +14,169 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from offscript._files import replacing, sha256_of, write_json
+from offscript.corpora.lines import Lines
 from offscript.errors import OffscriptError
 from offscript.factcheck.tagging.perceptron import decode, seen_of, train_weights
-from offscript.factcheck.tagging.spacy_pipeline import SpacyTagger, installed_pipeline
-from offscript.factcheck.tagging.token import TAGS, Token, named_entities, spans
-from offscript.factcheck.tagging.treebank import TaggedSentence
 
+TAGS = (
+    "ADJ",
+    "ADP",
+    "ADV",
+    "AUX",
+    "CCONJ",
+    "DET",
+    "INTJ",
+    "NOUN",
+    "NUM",
+    "PART",
+    "PRON",
+    "PROPN",
+    "PUNCT",
+    "SCONJ",
+    "SYM",
+    "VERB",
+    "X",
+)
+"""The universal parts of speech, in the order of every array of tags."""
+
+# Words as the treebank cuts them: 's and n't apart, hyphens apart, numbers, initials and addresses in one piece. The
+# parts of addresses are bounded, so that no text is read more than a few times over.
+_TOKEN = re.compile(
+    r"""https?://\S+|www\.\S+|[\w.+-]{1,64}@[\w-]{1,63}\.[\w.]{1,63}
+    |(?:[A-Za-z]\.){2,}|\d+(?:[.,:]\d+)+
+    |(?:Mr|Mrs|Ms|Dr|St|Jr|Sr|vs|etc|Inc|Co|Corp|Ltd|No|Prof|Gen|Sen|Rep|Gov)\.(?=\s)
+    |[^\W_]+?(?=n['’]t\b)|n['’]t\b|['’](?:s|re|ve|ll|d|m|S|RE|VE|LL|D|M)\b
+    |[^\W_]+(?:['’][^\W_]{3,})*|\.{2,}|-{2,}|\S""",
+    re.VERBOSE,
+)
+# What may stand within a name without being one: University of Oxford, Procter & Gamble, Coca-Cola, McDonald's.
+_LINKS = frozenset({"of", "the", "&", "-", "–", "'s", "’s", "de", "la", "del", "van", "von", "der", "di", "da"})
+_LONGEST_LINK = 2
+COLUMNS = 10
+PIPELINES = ("en_core_web_trf", "en_core_web_lg", "en_core_web_md", "en_core_web_sm")
+"""Model packages, the best first."""
+# Dates, amounts and the like are no names; they are found as numbers.
+ENTITY_LABELS = frozenset(
+    {"PERSON", "NORP", "FAC", "ORG", "GPE", "LOC", "PRODUCT", "EVENT", "WORK_OF_ART", "LAW", "LANGUAGE"}
+)
 SHIPPED = Path(__file__).parents[2] / "assets" / "factcheck" / "tagger"
 WEIGHTS, CARD = "weights.safetensors", "card.json"
 ROWS, EPOCHS = 1 << 16, 10
 LARGEST = 127  # of a signed byte
+
+
+class Token(NamedTuple):
+    """The word at text[start:end] and its universal part of speech."""
+
+    text: str
+    tag: str
+    start: int
+    end: int
+
+
+def spans(text: str) -> list[tuple[int, int]]:
+    """Where the words and signs of a text begin and end."""
+    return [match.span() for match in _TOKEN.finditer(text)]
+
+
+def named_entities(text: str, tokens: Sequence[Token]) -> list[str]:
+    """Names in order: runs of proper nouns, also across a link such as the `of the` in `Bank of the West`."""
+    return [text[tokens[first].start : tokens[last].end] for first, last in _runs(tokens)]
+
+
+def _runs(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
+    """First and last token of every name."""
+    first = last = None
+    for place in range(len(tokens)):
+        if not _in_name(tokens, place):
+            continue
+        if first is None or last is None:
+            first = place
+        elif not _linked(tokens[last + 1 : place]):
+            yield first, last
+            first = place
+        last = place
+    if first is not None and last is not None:
+        yield first, last
+
+
+def _in_name(tokens: Sequence[Token], place: int) -> bool:
+    """Whether a word is a proper noun, or stands beside one, written large: the `United` of `the United States`."""
+    if tokens[place].tag == "PROPN":
+        return True
+    beside = tokens[max(place - 1, 0) : place + 2]
+    written_large = tokens[place].text[:1].isupper() and tokens[place].tag in ("ADJ", "NOUN", "VERB")
+    return written_large and any(token.tag == "PROPN" for token in beside)
+
+
+def _linked(between: Sequence[Token]) -> bool:
+    return len(between) <= _LONGEST_LINK and all(token.text in _LINKS for token in between)
+
+
+class TaggedSentence(NamedTuple):
+    """Words and the part of speech of each."""
+
+    words: tuple[str, ...]
+    tags: tuple[str, ...]
+
+
+def read_treebank(path: Path | str) -> Iterator[TaggedSentence]:
+    """Sentences of a .conllu file, plain or compressed; of its ten columns the word (2) and the tag (4) count.
+
+    Ranges such as `3-4 don't`, whose parts follow, and words that are only understood (`8.1`) are left out.
+    """
+    lines = Lines(Path(path))
+    words: list[str] = []
+    tags: list[str] = []
+    for line in lines:
+        columns = line.rstrip("\n").split("\t")
+        if not line.strip():
+            if words:
+                yield TaggedSentence(tuple(words), tuple(tags))
+            words, tags = [], []
+        elif not line.startswith("#") and columns[0].isdecimal():
+            if len(columns) != COLUMNS or columns[3] not in TAGS or not columns[1]:
+                raise lines.fault("not a word of CoNLL-U", next="write ten columns, the fourth a universal tag")
+            words.append(columns[1])
+            tags.append(columns[3])
+    if words:
+        yield TaggedSentence(tuple(words), tuple(tags))
+
+
+def installed_pipeline() -> Any | None:
+    """The best spaCy pipeline that is installed, or None."""
+    name = next(filter(_is_installed, PIPELINES), None)
+    if name is None or not _is_installed("spacy"):
+        return None
+    import spacy
+
+    return spacy.load(name)
+
+
+class SpacyTagger:
+    """A spaCy pipeline as a tagger."""
+
+    def __init__(self, pipeline: Any) -> None:
+        self._pipeline = pipeline
+
+    def tag(self, texts: Sequence[str]) -> list[list[Token]]:
+        parsed = self._pipeline.pipe(texts)
+        return [[_token(word) for word in document if not word.is_space] for document in parsed]
+
+    def entities(self, text: str) -> list[str]:
+        return [entity.text for entity in self._pipeline(text).ents if entity.label_ in ENTITY_LABELS]
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        metadata.distribution(package)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+def _token(word: Any) -> Token:
+    return Token(word.text, word.pos_ or "X", word.idx, word.idx + len(word.text))
 
 
 class Tagger(Protocol):
@@ -55,6 +210,7 @@ class PerceptronTagger:
             np.cumsum([len(sentence.words) for sentence in listed]),
             gold,
             rows=rows,
+            tags=len(TAGS),
             epochs=epochs,
             generator=np.random.default_rng(seed),
         )

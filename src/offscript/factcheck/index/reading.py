@@ -1,4 +1,4 @@
-"""A segment: documents and their postings in one immutable file, and which of the documents are deleted since."""
+"""Reading: the index as a snapshot that later writes do not touch, and its segments, one immutable file each."""
 
 import itertools
 from functools import cached_property
@@ -8,11 +8,22 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from offscript.errors import OffscriptError
+from offscript.factcheck.analysis import Analyzer
 from offscript.factcheck.analysis.lexicon import ABSENT, Lexicon
 from offscript.factcheck.documents import Document
-from offscript.factcheck.index.arrays import Arrays, map_arrays, release
+from offscript.factcheck.index.files import (
+    Arrays,
+    Manifest,
+    SegmentFiles,
+    check_file,
+    map_arrays,
+    read_manifest,
+    release,
+)
 
 STORED_FIELDS = ("title", "text", "url", "date")
+ATTEMPTS = 5  # a writer may replace segments between reading the manifest and opening them
 
 
 class Postings(NamedTuple):
@@ -99,3 +110,54 @@ class Segment:
     def id_of(self, number: int) -> str:
         """The id of a document."""
         return self.ids.entry(number).decode("utf-8")
+
+
+class Index:
+    """Documents that can be searched, by segments in document order."""
+
+    def __init__(self, segments: list[Segment], analyzer: Analyzer, folder: Path) -> None:
+        self.segments, self.analyzer, self.folder = segments, analyzer, folder
+
+    def __len__(self) -> int:
+        return sum(len(segment.live) for segment in self.segments)
+
+    def __contains__(self, id: str) -> bool:
+        return any(segment.number_of(id) != ABSENT for segment in self.segments)
+
+    @cached_property
+    def tokens(self) -> int:
+        """How many tokens all documents have together."""
+        return sum(segment.tokens for segment in self.segments)
+
+    def document(self, id: str) -> Document:
+        """The document of this id."""
+        for segment in self.segments:
+            if (number := segment.number_of(id)) != ABSENT:
+                return segment.document(number)
+        raise OffscriptError(f"no document {id!r} in {self.folder}")
+
+
+def open_index(folder: Path | str, *, verify: bool = True) -> Index:
+    """Open an index; a file whose size or checksum is not the manifest's is refused.
+
+    Checksums cost one reading of every file, at several gigabytes a second; `verify=False` saves that.
+    """
+    folder = Path(folder)
+    for attempt in range(ATTEMPTS):
+        manifest = read_manifest(folder)
+        try:
+            return _opened(folder, manifest, verify)
+        except OffscriptError:
+            if attempt == ATTEMPTS - 1 or read_manifest(folder) == manifest:
+                raise
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _opened(folder: Path, manifest: Manifest, verify: bool) -> Index:
+    segments = [open_segment(folder, files, verify=verify) for files in manifest.segments]
+    return Index(segments, manifest.analyzer, folder)
+
+
+def open_segment(folder: Path, files: SegmentFiles, *, verify: bool) -> Segment:
+    """Open one segment after a look at its files."""
+    return Segment.open(*(check_file(folder, file, contents=verify) for file in files.files))

@@ -1,12 +1,11 @@
-"""Make the shipped tagger again: `python -m offscript.factcheck.tagging TRAIN.conllu HELD_OUT.conllu OUT`."""
+"""Make the shipped tagger again: `python tools/fit_tagger.py TRAIN.conllu HELD_OUT.conllu OUT`."""
 
 import argparse
 from pathlib import Path
 
 from offscript import __version__
 from offscript._files import sha256_of
-from offscript.factcheck.tagging.tagger import EPOCHS, ROWS, PerceptronTagger
-from offscript.factcheck.tagging.treebank import read_treebank
+from offscript.factcheck.tagging.tagger import EPOCHS, ROWS, PerceptronTagger, read_treebank
 
 SEED = 1
 ABOUT = "Universal parts of speech of English: an averaged perceptron over hashed features, one byte a weight."
@@ -19,7 +18,7 @@ LICENCE = (
 
 def main() -> None:
     """Train on one treebank, count what is right on another, write weights and card."""
-    parser = argparse.ArgumentParser(prog="python -m offscript.factcheck.tagging", description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("train", type=Path)
     parser.add_argument("held_out", type=Path)
     parser.add_argument("out", type=Path)
@@ -40,7 +39,7 @@ def main() -> None:
         "settings": {"rows": ROWS, "epochs": EPOCHS, "seed": SEED},
         "data": {"train": DATA, "sha256": sha256_of(options.train)},
         "held_out": {"sha256": sha256_of(options.held_out), "words": len(pairs), "right": right},
-        "made_by": "python -m offscript.factcheck.tagging train.conllu.xz dev.conllu.xz OUT",
+        "made_by": "python tools/fit_tagger.py train.conllu.xz dev.conllu.xz OUT",
     }
     tagger.save(options.out, card)
 
