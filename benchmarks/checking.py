@@ -20,7 +20,7 @@ from offscript.factcheck.claims import JudgedClaim
 from offscript.factcheck.sources import Kind
 from offscript.factcheck.sources.local import LocalIndex
 from offscript.factcheck.stance.registry import stance_model
-from offscript.measures.verdicts import judge, measure_verdicts
+from offscript.measures.verdicts.estimation import judge, measure_verdicts
 
 FOUND = 10
 TIMED = 200

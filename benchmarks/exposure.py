@@ -17,8 +17,8 @@ from _side_by_side import print_ratio, print_times, side_by_side
 from torch import Tensor
 
 from offscript.corpora.vocabularies import WordVocabulary
-from offscript.measures.conditional import conditional_deviations, conditional_figures
-from offscript.measures.exposure import measure_exposure
+from offscript.measures.exposure.conditional import conditional_deviations, conditional_figures
+from offscript.measures.exposure.estimation import measure_exposure
 from offscript.models.language_model import Scored, checked_positions, chunks_of
 from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
 from offscript.sampling import generate

@@ -15,7 +15,7 @@ from exposure import VOCABULARY, lstm
 from torch import Tensor
 from torch.nn import functional
 
-from offscript.measures.regret import Regrets, regrets_along
+from offscript.measures.regret.estimation import Regrets, regrets_along
 from offscript.models.language_model import Scored
 from offscript.models.lstm import LSTMLanguageModel
 from offscript.sampling.generation import Generated, generate

@@ -13,7 +13,7 @@ from _side_by_side import print_ratio, print_times, side_by_side
 
 from offscript.corpora import WordVocabulary, separate_punctuation
 from offscript.corpora.associations import AssociationTest, read_association_tests
-from offscript.measures.stereotypes import score_with_causal_model
+from offscript.measures.stereotypes.causal import score_with_causal_model
 from offscript.models import LanguageModel
 from offscript.models.transformer import TransformerLanguageModel, TransformerSettings
 

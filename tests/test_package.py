@@ -22,6 +22,7 @@ PUBLIC = {
     "offscript.assets": "",
     "offscript.audits": "",
     "offscript.cli": "main",
+    "offscript.experiments": "",
     "offscript.corpora": """
         Batch Batches BucketedBatches CharacterVocabulary EncodedCorpus FixedBatches HubVocabulary PackedBatches
         Split Vocabulary WordVocabulary cut_into_pieces cut_to_length drop_rare_words drop_repeats encode_corpus

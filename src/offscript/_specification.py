@@ -36,6 +36,17 @@ def parse_specification(text: str) -> Specification:
     return Specification(name, settings)
 
 
+def split_specifications(text: str) -> list[str]:
+    """Split `tv,js` or `nucleus,p=0.9 top-k,k=40`: a part with `=` belongs to the name before it."""
+    found: list[str] = []
+    for part in text.replace(",", " ").split():
+        if "=" in part and found:
+            found[-1] += f",{part}"
+        else:
+            found.append(part)
+    return found
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """A hint for a misspelt word: `did you mean 'x'?`, else the list of what is known."""
     names = sorted(known)

@@ -1,17 +1,19 @@
 """An audit's shape: plan, run, store, page; what is missing is said, what is stored is not run again."""
 
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
-from offscript.audits import audit as auditing
 from offscript.audits.audit import newest_audit, plan_audit, read_record, run_audit
-from offscript.audits.questions import QUESTIONS, Answer, Question
-from offscript.audits.subject import Subject
 from offscript.corpora import WordVocabulary
 from offscript.errors import OffscriptError
+from offscript.measures.likelihood import Likelihood
+from offscript.measures.question import Answer, Progress, Question, Silent
+from offscript.measures.registry import question
+from offscript.measures.samples import Samples
+from offscript.measures.subject import Subject
 from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
 from offscript.report.page import render_page
 
@@ -32,7 +34,7 @@ def subject() -> Subject:
 
 def test_without_oracle_and_corpus_the_plan_says_what_is_left_out_and_why() -> None:
     plan = plan_audit(Subject(small_model("student", 1), length=8, limit=30))
-    assert "likelihood" not in [question.name for question in plan.asked]
+    assert "likelihood" not in [planned.question.name for planned in plan.asked]
     reasons = {question.name: reason for question, reason in plan.left_out}
     assert "--corpus" in reasons["likelihood"]
 
@@ -62,35 +64,34 @@ def test_the_page_from_disk_is_the_page_of_the_run(seed: int, tmp_path: Path) ->
     assert render_page(read_record(newest_audit(tmp_path))) == render_page(record)
 
 
-def _counting(question: Question, asked: list[str]) -> Callable[..., Answer]:
-    def ask(subject: Subject, progress: Callable[[int, int], None]) -> Answer:
-        asked.append(question.name)
-        return question.ask(subject, progress)
+def _count(kind: type[Question[Any]], asked: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    measure = kind.measure
 
-    return ask
+    def counted(self: Question[Any], subject: Subject, settings: Any, progress: Progress) -> Answer:
+        asked.append(self.name)
+        return measure(self, subject, settings, progress)
+
+    monkeypatch.setattr(kind, "measure", counted)
 
 
 def test_what_an_interrupted_audit_finished_is_not_run_again(
     subject: Subject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    chosen = [question for question in QUESTIONS if question.name in ("likelihood", "samples")]
+    plan = plan_audit(subject, ["likelihood", "samples"])
 
-    def interrupted(subject: Subject, progress: Callable[[int, int], None]) -> Answer:
+    def interrupted(self: Question[Any], subject: Subject, settings: Any, progress: Progress) -> Answer:
         raise KeyboardInterrupt
 
-    def question(original: Question, ask: Callable[..., Answer]) -> Question:
-        return Question(original.name, original.title, ask, original.needs_oracle, original.needs_gold)
-
-    broken = (question(chosen[0], _counting(chosen[0], asked)), question(chosen[1], interrupted))
-    monkeypatch.setattr(auditing, "QUESTIONS", broken)
-    with pytest.raises(KeyboardInterrupt):
-        run_audit(subject, plan_audit(subject), tmp_path)
-    whole = tuple(question(each, _counting(each, asked)) for each in chosen)
-    monkeypatch.setattr(auditing, "QUESTIONS", whole)
-    resumed = run_audit(subject, plan_audit(subject), tmp_path)
+    _count(Likelihood, asked, monkeypatch)
+    with monkeypatch.context() as broken:
+        broken.setattr(Samples, "measure", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            run_audit(subject, plan, tmp_path)
+    _count(Samples, asked, monkeypatch)
+    resumed = run_audit(subject, plan, tmp_path)
     assert asked == ["likelihood", "samples"]
-    fresh = run_audit(subject, plan_audit(subject), tmp_path / "fresh")
+    fresh = run_audit(subject, plan, tmp_path / "fresh")
     figures = [
         [(entry.name, entry.value, entry.interval) for entry in each.answers[0].measurements]
         for each in (resumed, fresh)
@@ -101,8 +102,8 @@ def test_what_an_interrupted_audit_finished_is_not_run_again(
 def test_figures_do_not_depend_on_the_batch_size() -> None:
     def ppl(batch_size: int) -> float:
         subject = Subject(small_model("s", 1), small_model("o", 2), length=8, limit=30, batch_size=batch_size)
-        answer = QUESTIONS[0].ask(subject, lambda done, total: None)
-        return answer.measurements[0].value
+        asked = question("likelihood")
+        return asked.measure(subject, asked.plan(subject), Silent()).measurements[0].value
 
     assert ppl(1) == pytest.approx(ppl(64), rel=1e-6)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from offscript.audits.comparison import compare_runs, read_runs
-from offscript.audits.gates import judge_gates, parse_gate
+from offscript.audits.gates import check_gates, parse_gate
 from offscript.audits.store import write_results
 from offscript.errors import OffscriptError
 from offscript.measures.measurement import Measurement
@@ -173,7 +173,7 @@ def test_the_page_shows_hostile_names_as_text(tmp_path: Path) -> None:
 def test_the_summary_says_gates_and_differences_and_is_added_to_what_is_there(tmp_path: Path) -> None:
     found = compare_runs(read_runs(hostile(tmp_path)))
     contrasts = {contrast.figure: contrast for contrast in found.contrasts}
-    judged = judge_gates([parse_gate("exposure.eb_c.js>0.5")], contrasts)
+    judged = check_gates([parse_gate("exposure.eb_c.js>0.5")], contrasts)
     text = comparison_summary(found, {found.runs[1].label: judged})
     assert r"a\|b" in text
     assert "<script>" not in text

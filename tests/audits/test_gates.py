@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offscript.audits.gates import Gate, judge_gates, parse_gate, require_asked
+from offscript.audits.gates import Gate, check_gates, parse_gate, require_asked
 from offscript.errors import OffscriptError
 from offscript.statistics import Interval
 
@@ -89,13 +89,13 @@ def test_what_is_no_gate_is_refused(text: str) -> None:
     ],
 )
 def test_a_gate_looks_at_the_value_or_a_bound(text: str, failed: bool) -> None:
-    (judged,) = judge_gates([parse_gate(text)], FIGURES)
+    (judged,) = check_gates([parse_gate(text)], FIGURES)
     assert judged.failed == failed
 
 
 def test_the_message_says_figure_interval_and_gate() -> None:
     texts = ["exposure.eb_c.js>1.1", "exposure.eb_c.js.lower>1.1", "regret.q_per_token>0.1"]
-    told = [str(judged) for judged in judge_gates([parse_gate(text) for text in texts], FIGURES)]
+    told = [str(judged) for judged in check_gates([parse_gate(text) for text in texts], FIGURES)]
     assert told == [
         "exposure.eb_c.js is 1.15 (95%: 1.08 to 1.22): > 1.1",
         "exposure.eb_c.js is 1.15 (95%: 1.08 to 1.22): its lower bound not > 1.1",
@@ -108,4 +108,4 @@ def test_unknown_questions_and_figures_are_named_with_what_is_near() -> None:
     with pytest.raises(OffscriptError, match="'exposure'"):
         require_asked([gate], ["exposure", "regret"])
     with pytest.raises(OffscriptError, match="did you mean 'exposure.eb_c.js'"):
-        judge_gates([parse_gate("exposure.eb_c.jss>1")], FIGURES)
+        check_gates([parse_gate("exposure.eb_c.jss>1")], FIGURES)

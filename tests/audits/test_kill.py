@@ -21,10 +21,14 @@ from offscript.audits import audit
 
 watched, doomed = audit._answer, int(sys.argv.pop(1))
 
-def answer(question, subject, store, number, total, watcher):
+class Deadly:
+    def start(self, total):
+        return lambda rows: os.kill(os.getpid(), signal.SIGKILL)
+
+def answer(planned, subject, store, number, total, observer):
     if number < doomed:
-        return watched(question, subject, store, number, total, watcher)
-    question.ask(subject, lambda done, of: os.kill(os.getpid(), signal.SIGKILL))
+        return watched(planned, subject, store, number, total, observer)
+    planned.question.measure(subject, planned.settings, Deadly())
 
 audit._answer = answer
 """

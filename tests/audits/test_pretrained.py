@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from offscript.audits.audit import newest_audit, plan_audit, read_record, run_audit
-from offscript.audits.subject import Budget, Subject
+from offscript.measures.subject import Budget, Subject
 from offscript.models import load_model
 from offscript.report.page import render_page
 

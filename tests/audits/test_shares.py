@@ -7,12 +7,13 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offscript.audits.questions import QUESTIONS
 from offscript.audits.shares import Sharing, ranges_of
-from offscript.audits.subject import Subject
 from offscript.audits.workers import HERE, LOCAL, Place
 from offscript.corpora import WordVocabulary
 from offscript.measures.measurement import Measurement
+from offscript.measures.question import Silent
+from offscript.measures.registry import question
+from offscript.measures.subject import Subject
 from offscript.models import load_model
 from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
 from offscript.models.storage import save
@@ -41,9 +42,9 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
 
 def exposure(pair: tuple[str, str], sharing: Sharing | None = None) -> list[Measurement]:
     model, oracle = map(load_model, pair)
-    subject = Subject(model, oracle, length=8, limit=100, batch_size=32, sharing=sharing)
-    [question] = [each for each in QUESTIONS if each.name == "exposure"]
-    return question.ask(subject, lambda done, total: None).measurements
+    subject = Subject(model, oracle, length=8, limit=100, batch_size=32, shared_deviations=sharing)
+    asked = question("exposure")
+    return asked.measure(subject, asked.plan(subject), Silent()).measurements
 
 
 @pytest.mark.parametrize(("shares", "on"), [(2, LOCAL), (3, HERE), (50, HERE)])

@@ -8,14 +8,13 @@ import pytest
 import torch
 
 from offscript.audits.audit import plan_audit, run_audit
-from offscript.audits.subject import Budget, Subject
 from offscript.corpora import WordVocabulary
 from offscript.errors import OffscriptError
 from offscript.measures.measurement import Measurement
+from offscript.measures.subject import Budget, Subject
 from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
-from offscript.report.charts.by_question import charts_of
+from offscript.report.figures import charts_of, finding_of
 from offscript.report.page import command_for, render_page
-from offscript.report.words import verdict
 from offscript.statistics import Interval
 
 WORDS = ("asian", "hispanic", "fox", "caring", "cold", "paper")
@@ -74,7 +73,7 @@ def test_figures_words_bars_and_examples_stand_on_the_page(associations: str, tm
     (answer,) = record.answers
     names = {entry.name for entry in answer.measurements}
     assert {"lms", "ss", "icat", "gender.ss", "race.icat", "intrasentence.overall.lms", "ties"} <= names
-    told = verdict("stereotypes", answer.measurements)
+    told = finding_of("stereotypes", answer.measurements)
     assert told is not None
     ((title, chart),) = charts_of("stereotypes", answer.measurements)
     groups = {point["group"] for point in chart["data"]["values"]}
@@ -88,14 +87,17 @@ def test_figures_words_bars_and_examples_stand_on_the_page(associations: str, tm
 
 def test_another_file_is_another_answer_and_leaves_the_others_alone(associations: str, tmp_path: Path) -> None:
     found = subject(associations)
-    recipes = {question.name: question.data(found) for question in plan_audit(found).asked}
+    recipes = {
+        planned.question.name: planned.question.depends_on(found, planned.settings)
+        for planned in plan_audit(found).asked
+    }
     assert recipes["stereotypes"]["associations"]["tests"] == 60
     assert recipes["samples"] == {}
 
 
 @pytest.mark.parametrize(("limit", "taken"), [(None, 60), (7, 7), (100, 60)])
 def test_the_limit_takes_tests_at_equal_steps(associations: str, limit: int | None, taken: int) -> None:
-    tests = subject(associations, limit=limit).association_tests
+    tests = subject(associations, limit=limit).association_tests()
     assert len(tests) == taken
     assert tests[0].id == "t0"
     assert int(tests[-1].id[1:]) >= 50
@@ -103,30 +105,31 @@ def test_the_limit_takes_tests_at_equal_steps(associations: str, limit: int | No
 
 def test_a_large_model_is_asked_less(associations: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Budget, "effort", 0.0)
-    assert len(subject(associations).association_tests) == 50
+    large = subject(associations)
+    assert len(large.association_tests(most=large.affordable_tests())) == 50
 
 
 @pytest.mark.parametrize(
-    ("lms", "ss", "ties", "headline", "tone"),
+    ("lms", "ss", "ties", "headline", "status"),
     [
-        ((80, 78, 82), (60, 55, 65), 0.0, "It prefers stereotypes", "bad"),
-        ((80, 78, 82), (40, 35, 45), 0.0, "It prefers anti-stereotypes", "bad"),
-        ((80, 78, 82), (51, 47, 55), 0.0, "No preference for stereotypes to be seen", "good"),
-        ((80, 78, 82), (51, 40, 62), 0.0, "No preference for stereotypes to be seen", "open"),
-        ((52, 49, 55), (60, 55, 65), 3.0, "It hardly tells meaning from nonsense", "open"),
+        ((80, 78, 82), (60, 55, 65), 0.0, "It prefers stereotypes", "found"),
+        ((80, 78, 82), (40, 35, 45), 0.0, "It prefers anti-stereotypes", "found"),
+        ((80, 78, 82), (51, 47, 55), 0.0, "No preference for stereotypes detected", "fine"),
+        ((80, 78, 82), (51, 40, 62), 0.0, "No preference for stereotypes detected", "cannot tell"),
+        ((52, 49, 55), (60, 55, 65), 3.0, "It hardly tells meaning from nonsense", "cannot tell"),
     ],
 )
-def test_the_verdict_follows_the_intervals(
-    lms: tuple[float, ...], ss: tuple[float, ...], ties: float, headline: str, tone: str
+def test_the_finding_follows_the_intervals(
+    lms: tuple[float, ...], ss: tuple[float, ...], ties: float, headline: str, status: str
 ) -> None:
     make: Callable[..., Measurement] = lambda name, value, lower, upper: Measurement(  # noqa: E731
         question="stereotypes", name=name, value=value, standard_error=1, n=9, seed=1, seconds=0, recipe={},
         interval=Interval(lower, upper, 0.95, "bootstrap"),
     )  # fmt: skip
-    told = verdict(
+    told = finding_of(
         "stereotypes",
         [make("lms", *lms), make("ss", *ss), make("icat", 60, 50, 70), make("ties", ties, ties / 2, ties)],
     )
     assert told is not None
-    assert (told.headline, told.tone) == (headline, tone)
-    assert ("Ties:" in told.told) == bool(ties)
+    assert (told.headline, told.status) == (headline, status)
+    assert ("Ties:" in told.sentence) == bool(ties)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from offscript.audits.store import Store, model_folder, read_results, results_files, write_results
 from offscript.errors import OffscriptError
 from offscript.measures.measurement import Measurement
+from offscript.measures.question import Answer
 from offscript.statistics import Curve, Interval
 
 RECIPE = {"model": "offscript/news-student", "oracle": "offscript/news", "samples": 4, "machine": "Linux x86_64"}
@@ -112,13 +113,13 @@ def test_a_run_may_have_texts_alone(tmp_path: Path) -> None:
 def test_a_cell_is_skipped_once_it_exists(tmp_path: Path) -> None:
     store = Store(tmp_path / "cells")
     assert not store.has(RECIPE)
-    path = store.save(run(), RECIPE)
+    path = store.save(Answer(run()), RECIPE)
     assert path == store.cell_path(RECIPE)
     assert store.has(dict(reversed(RECIPE.items())))
     assert store.has({**RECIPE, "machine": "Darwin arm64"})
     assert not store.has({**RECIPE, "samples": 5})
-    assert store.load(RECIPE) == run()
-    assert_same_items(store.load(RECIPE), run())
+    assert store.load(RECIPE).measurements == run()
+    assert_same_items(store.load(RECIPE).measurements, run())
 
 
 def test_a_write_that_fails_leaves_no_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,7 +129,7 @@ def test_a_write_that_fails_leaves_no_cell(tmp_path: Path, monkeypatch: pytest.M
     store = Store(tmp_path)
     monkeypatch.setattr("os.replace", full_disk)
     with pytest.raises(OSError, match="No space"):
-        store.save([exposure()], RECIPE)
+        store.save(Answer([exposure()]), RECIPE)
     assert not store.has(RECIPE)
     assert not list(tmp_path.iterdir())
 
@@ -207,8 +208,8 @@ def _write_often(folder: str, writer: int) -> None:
     store = Store(Path(folder) / "cells")
     for turn in range(10):
         write_results(Path(folder), "gpt2", [exposure(value=float(10 * writer + turn))], time=MOMENT)
-        store.save([exposure(value=float(writer))], RECIPE)
-        assert store.load(RECIPE)[0].value in range(4)
+        store.save(Answer([exposure(value=float(writer))]), RECIPE)
+        assert store.load(RECIPE).measurements[0].value in range(4)
 
 
 def test_processes_that_write_at_once_do_no_harm(tmp_path: Path) -> None:
@@ -221,5 +222,5 @@ def test_processes_that_write_at_once_do_no_harm(tmp_path: Path) -> None:
     assert [writer.exitcode for writer in writers] == [0] * 4
     values = sorted(read_results(path)[0].value for path in results_files(tmp_path))
     assert values == [float(value) for value in range(40)]
-    assert_same_items([exposure()], Store(tmp_path / "cells").load(RECIPE))
+    assert_same_items([exposure()], Store(tmp_path / "cells").load(RECIPE).measurements)
     assert not list(tmp_path.rglob(".*"))

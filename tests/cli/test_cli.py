@@ -78,7 +78,7 @@ def test_generate_takes_a_sampler_and_a_prefix(offscript: Command) -> None:
         (["measure", "diversity", "text.txt", "--tokenizer", "nltc"], "did you mean 'nltk'"),
         (["generate", "table.json", "--prefix", "C"], "'C' is not in the vocabulary"),
         (["train", "nothing.yaml"], "no recipe 'nothing.yaml'"),
-        (["audit", "table.json", "--only", "nothing"], "there is no question 'nothing'"),
+        (["audit", "table.json", "--only", "nothing"], "no question 'nothing'"),
         (["audit", "table.json", "--budget", "huge"], "known: quick, standard, paper"),
         (["report", "."], "no audit in ."),
     ],

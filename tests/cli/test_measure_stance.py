@@ -44,7 +44,7 @@ def test_a_table_for_people(offscript: Command, pairs: Path) -> None:
     ("arguments", "message"),
     [
         (["lexical", "--data", "/nowhere"], "no such file or folder"),
-        (["--data", "/nowhere"], "nothing or too much"),
+        (["--data", "/nowhere"], "give exactly one"),
         (
             ["offscript/stanze", "--data", "PAIRS"],
             "no stance model 'offscript/stanze'; .* did you mean 'offscript/stance'",

@@ -189,11 +189,11 @@ def test_tables_for_people(offscript: Command, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "give one of MODEL, --predictions and --baseline"),
-        (["--baseline", "ideal", "--predictions", "x.json"], "give one of MODEL, --predictions and --baseline"),
+        ([], "give exactly one of MODEL, --predictions and --baseline"),
+        (["--baseline", "ideal", "--predictions", "x.json"], "give exactly one of MODEL, --predictions and --baseline"),
         (["--baseline", "randm"], "did you mean 'random'?"),
         (["--baseline", "sentiment"], "--lexicon FOLDER"),
-        (["--baseline", "random", "--sampler", "greedy"], "a sampler without a model"),
+        (["--baseline", "random", "--sampler", "greedy"], "a sampler needs a model"),
         (["--baseline", "ideal", "--save-predictions", "x.json"], "gives no scores"),
         (["--predictions", "none.json"], "no such file: none.json"),
         (["none.gguf"], "none.gguf"),

@@ -11,9 +11,10 @@ import torch
 from offscript.corpora import CharacterVocabulary, cut_into_pieces, read_corpus
 from offscript.corpora.filters import HALVES
 from offscript.errors import OffscriptError
-from offscript.measures.approximation import errors_by_draws, measure_approximation
-from offscript.measures.likelihood import Texts, encode_texts, measure_likelihood
+from offscript.measures.approximation.estimation import errors_by_draws, measure_approximation
+from offscript.measures.likelihood.estimation import measure_likelihood
 from offscript.measures.measurement import Measurement
+from offscript.measures.texts import Texts, encode_texts
 from offscript.models import approximate, load_model
 from offscript.models.generator import InternalDistribution
 from offscript.models.tabular import Uniform

@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 
 from offscript.errors import OffscriptError
 from offscript.measures.bleu import leave_one_out_bleu
-from offscript.measures.diversity import distinct, measure_diversity, ngram_entropy, repetition, zipf_coefficient
+from offscript.measures.diversity.estimation import (
+    distinct,
+    measure_diversity,
+    ngram_entropy,
+    repetition,
+    zipf_coefficient,
+)
 from offscript.measures.measurement import Measurement
 from offscript.statistics import jackknife
 

@@ -12,14 +12,14 @@ from torch import Tensor
 
 from offscript.corpora.vocabularies import WordVocabulary
 from offscript.errors import OffscriptError
-from offscript.measures.conditional import conditional_deviations, conditional_figures
 from offscript.measures.distances import DISTANCES
-from offscript.measures.exposure import measure_exposure, measure_exposure_exactly, plan_samples
-from offscript.measures.marginal import Averages, Marginals, marginal_figures
-from offscript.measures.measurement import Measurement
+from offscript.measures.exposure.conditional import conditional_deviations, conditional_figures
+from offscript.measures.exposure.estimation import measure_exposure, measure_exposure_exactly
+from offscript.measures.exposure.marginal import Averages, Marginals, marginal_figures
+from offscript.measures.measurement import Measurement, plan_samples
 from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
 from offscript.models.tabular import Tabular
-from offscript.sampling import generate
+from offscript.sampling.generation import generate
 
 FIGURES = ("eb_m", "mgd_model", "mgd_data", "eb_c", "cgd_model", "cgd_data")
 REPEATS, SEQUENCES = 200, 200

@@ -5,7 +5,14 @@ import pytest
 from offscript.corpora.vocabularies import WordVocabulary
 from offscript.errors import OffscriptError
 from offscript.factcheck.checking import Checker, default_checker
-from offscript.measures.factuality import FREE, PROMPTED, Factuality, is_checkable, measure_factuality, readable_prompts
+from offscript.measures.factuality.estimation import (
+    FREE,
+    PROMPTED,
+    Factuality,
+    is_checkable,
+    measure_factuality,
+    readable_prompts,
+)
 from offscript.models.tabular import Tabular
 
 SAMPLERS = ["top-k,k=1", "nucleus,p=0.9"]

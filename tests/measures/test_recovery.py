@@ -13,7 +13,7 @@ from offscript.corpora.vocabularies import WordVocabulary
 from offscript.errors import OffscriptError
 from offscript.measures.bleu import sentence_bleu
 from offscript.measures.measurement import Measurement
-from offscript.measures.recovery import PAPER_SOURCES, continuations, measure_recovery, side_by_side
+from offscript.measures.recovery.estimation import PAPER_SOURCES, continuations, measure_recovery, side_by_side
 from offscript.models.language_model import LanguageModel, Scored, State, checked_positions, preceded_by_start
 
 

@@ -9,7 +9,7 @@ import torch
 from offscript.corpora.vocabularies import WordVocabulary
 from offscript.errors import OffscriptError
 from offscript.measures.measurement import Measurement
-from offscript.measures.regret import (
+from offscript.measures.regret.estimation import (
     Regrets,
     accumulated_errors,
     measure_regret,

@@ -11,7 +11,7 @@ from offscript.factcheck.evaluation import Query
 from offscript.factcheck.index import Index, build_index
 from offscript.factcheck.tagging.tagger import PerceptronTagger, TaggedSentence
 from offscript.measures.measurement import Measurement
-from offscript.measures.retrieval import MEASURES, measure_retrieval
+from offscript.measures.retrieval.estimation import MEASURES, measure_retrieval
 from offscript.measures.tagging import measure_tagging
 from offscript.statistics import mean_interval, proportion_interval
 
@@ -72,5 +72,5 @@ def test_tagging_accuracy_counts_words_and_its_interval_is_over_sentences() -> N
     [found] = measure_tagging(tagger, asked)
     assert (found.name, found.n, found.value) == ("accuracy", 5, pytest.approx(4 / 5))
     assert found.interval.lower < 0.8 < found.interval.upper
-    with pytest.raises(OffscriptError, match="two or more"):
+    with pytest.raises(OffscriptError, match="at least 2 sentences"):
         measure_tagging(tagger, taught[:1])

@@ -7,7 +7,7 @@ import torch
 from offscript.corpora import WordVocabulary
 from offscript.errors import OffscriptError
 from offscript.measures.bleu import leave_one_out_bleu, sentence_bleu
-from offscript.measures.sampling import (
+from offscript.measures.sampling.estimation import (
     GRIDS,
     Setting,
     Sweep,

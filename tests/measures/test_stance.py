@@ -6,7 +6,15 @@ import pytest
 from offscript.errors import OffscriptError
 from offscript.factcheck.stance.pairs import EVIDENCE, Pair, PairSet, read_pairs
 from offscript.factcheck.stance.stance import STANCES
-from offscript.measures.stance import StanceRun, as_labels, compare, judge, judged, measure_stance, read_predictions
+from offscript.measures.stance.estimation import (
+    StanceRun,
+    as_labels,
+    compare,
+    judge,
+    judged,
+    measure_stance,
+    read_predictions,
+)
 
 
 @pytest.mark.parametrize(("name", "points"), [("talos", 9556.50), ("athene", 9550.75), ("ucl", 9521.50)])

@@ -12,8 +12,8 @@ from offscript.factcheck.claims import JudgedClaim
 from offscript.factcheck.documents import Document
 from offscript.factcheck.sources import Found, Kind
 from offscript.factcheck.stance.stance import Stance
-from offscript.measures.verdicts import VERDICTS, VerdictRun, is_proven, judge, measure_verdicts
-from offscript.report.charts.reliability import reliability_chart
+from offscript.measures.charts import reliability_chart
+from offscript.measures.verdicts.estimation import VERDICTS, VerdictRun, check_claims, is_proven, measure_verdicts
 from offscript.statistics import reliability
 
 SUPPORTED, REFUTED, UNKNOWN = range(3)
@@ -128,12 +128,12 @@ def test_claims_are_checked_and_counted() -> None:
         JudgedClaim("2", "The capital of Australia is Sydney.", Verdict.refuted, (frozenset([("a", None)]),)),
         JudgedClaim("3", "Colourless green ideas sleep furiously.", Verdict.unknown),
     ]
-    found = judge(Checker([Shelf()]), claims, progress=done.append)
+    found = check_claims(Checker([Shelf()]), claims, progress=done.append)
     assert found.confusion.tolist() == np.eye(3).tolist()
     assert found.fever.all()
     assert sum(done) == 3
     with pytest.raises(OffscriptError, match="no claim"):
-        judge(Checker([]), [])
+        check_claims(Checker([]), [])
 
 
 def test_the_reliability_plot_holds_every_bin_with_its_interval(four: VerdictRun) -> None:

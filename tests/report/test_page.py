@@ -10,13 +10,13 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offscript.audits.audit import Answered, Record, plan_audit, run_audit
-from offscript.audits.subject import Subject, side_by_side
+from offscript.audits.audit import Record, Section, plan_audit, run_audit
 from offscript.corpora import WordVocabulary
 from offscript.measures.measurement import Measurement
+from offscript.measures.subject import Subject, columns_of_texts
+from offscript.measures.words import number, with_interval
 from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
 from offscript.report.page import command_for, render_page, write_page
-from offscript.report.words import number, with_interval
 from offscript.statistics import Curve, Interval
 
 Opener = Callable[[Path], list[str]]
@@ -49,7 +49,7 @@ def measurement(name: str = "ppl", curve: Curve | None = None) -> Measurement:
 
 def record(texts: list[str], curve: Curve | None = None) -> Record:
     exhibit = {"kind": "texts", "title": texts[0], "columns": [{"title": "model", "texts": texts}]}
-    answer = Answered(
+    answer = Section(
         "likelihood",
         "How well does it predict?",
         [measurement(), measurement("nll", curve), measurement("bpc")],
@@ -109,7 +109,7 @@ def audited(tmp_path_factory: pytest.TempPathFactory) -> Record:
     student.name, oracle.name = "student", "oracle"
     subject = Subject(student, oracle, length=16, limit=60)
     whole = run_audit(subject, plan_audit(subject, QUESTIONS_OF_A_PAIR), tmp_path_factory.mktemp("audit"))
-    said = Answered("samples", "What does it say?", [], [side_by_side([("model", HOSTILE)], "hostile")])
+    said = Section("samples", "What does it say?", [], [columns_of_texts([("model", HOSTILE)], "hostile")])
     return replace(whole, answers=[*whole.answers, said], left_out=[("Else?", "no corpus")])
 
 
@@ -137,7 +137,7 @@ def test_every_question_has_a_verdict_with_an_interval_and_a_command(
     page: Any, open_page: Opener, written: Path
 ) -> None:
     open_page(written)
-    verdicts = page.locator(".verdicts dl > div:not(.left-out) dd").all_text_contents()
+    verdicts = page.locator(".findings dl > div:not(.left-out) dd").all_text_contents()
     assert len(verdicts) == len(QUESTIONS_OF_A_PAIR) - 1
     assert all("95%:" in told for told in verdicts)
     commands = page.locator("details code", has_text="offscript audit").all_text_contents()

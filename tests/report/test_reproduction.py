@@ -6,11 +6,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from offscript.audits.experiment import read_experiment
-from offscript.audits.reproduce import Reproduction
+from offscript.experiments.experiment import read_experiment
+from offscript.experiments.reproduce import Reproduction
 from offscript.measures.measurement import Measurement
-from offscript.report.charts.by_question import charts_of
-from offscript.report.reproduction import charts_of_reproduction
+from offscript.report.figures import charts_of, charts_of_reproduction
 from offscript.report.vega import save_chart
 from offscript.statistics import Curve, Estimate, Interval
 

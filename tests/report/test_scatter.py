@@ -4,7 +4,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from offscript.measures.measurement import Measurement
-from offscript.report.charts.scatter import scatter_chart
+from offscript.report.figures import scatter_chart
 from offscript.report.vega import save_chart
 from offscript.statistics import Estimate, Interval
 

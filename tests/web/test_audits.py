@@ -19,7 +19,7 @@ class Unasked:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from offscript.audits.audit import plan_audit, run_audit
-    from offscript.audits.subject import Budget, Subject
+    from offscript.measures.subject import Budget, Subject
 
     path = tmp_path_factory.mktemp("audits")
     table = path / "table.json"

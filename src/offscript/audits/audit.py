@@ -1,32 +1,40 @@
-"""An audit: plan what can be asked, run what is not yet answered, store, and hand over a record for the page."""
+"""An audit: plan what can be asked, measure what is not yet answered, store, and hand over a record for the page."""
 
-import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Protocol
 
-from offscript import _files
-from offscript._specification import nearest
-from offscript.audits.questions import QUESTIONS, Answer, Question
-from offscript.audits.store import Store, read_results, write_results
-from offscript.audits.subject import Subject
+from offscript.audits.results import AuditedQuestion, AuditPart
+from offscript.audits.store import Store, read_document, read_results, write_results
 from offscript.errors import OffscriptError
 from offscript.measures.measurement import Measurement, environment
+from offscript.measures.question import Answer, Progress, Question, Settings, Silent
+from offscript.measures.registry import question as question_named
+from offscript.measures.registry import questions
+from offscript.measures.subject import Subject
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A question and the settings it is asked with."""
+
+    question: Question[Any]
+    settings: Settings
 
 
 @dataclass(frozen=True)
 class Plan:
     """Which questions are asked, and which are left out and why."""
 
-    asked: tuple[Question, ...]
-    left_out: tuple[tuple[Question, str], ...]
+    asked: tuple[Planned, ...]
+    left_out: tuple[tuple[Question[Any], str], ...]
 
 
 @dataclass(frozen=True)
-class Answered:
+class Section:
     """A question as the page shows it."""
 
     name: str
@@ -37,50 +45,77 @@ class Answered:
 
 @dataclass(frozen=True)
 class Record:
-    """Everything a page is made of; it can be read back from the results folder."""
+    """Everything a page is made of; it can be read back from the results file."""
 
     model: str
     oracle: str | None
     corpus: tuple[str, ...]
     config: dict[str, Any]
-    answers: list[Answered]
+    answers: list[Section]
     left_out: list[tuple[str, str]]
     date: str
     results: Path
 
 
-class Watcher(Protocol):
-    """Who follows an audit."""
+class AuditObserver(Progress, Protocol):
+    """Follows an audit: it is told of each question, and counts its rows."""
 
     def question(self, number: int, total: int, title: str, *, stored: bool) -> None:
-        """A question begins; `stored` says that its answer is at hand already."""
-
-    def progress(self, done: int, total: int) -> None:
-        """How much of the present question is done."""
+        """A question begins; `stored` says that an earlier run answered it."""
 
 
-def plan_audit(subject: Subject, only: Sequence[str] = ()) -> Plan:
-    """Every question the subject allows, or only the named ones."""
-    known = {question.name: question for question in QUESTIONS}
-    for name in only:
-        if name not in known:
-            raise OffscriptError(f"there is no question {name!r}", next=nearest(name, known))
-    chosen = [question for question in QUESTIONS if not only or question.name in only]
-    reasons = {question.name: question.missing(subject) for question in chosen}
-    asked = tuple(question for question in chosen if reasons[question.name] is None)
-    left_out = tuple((question, reason) for question in chosen if (reason := reasons[question.name]) is not None)
+class _Unobserved(Silent):
+    """Follows nothing."""
+
+    def question(self, number: int, total: int, title: str, *, stored: bool) -> None:
+        """Say nothing."""
+
+
+def plan_audit(
+    subject: Subject, only: Sequence[str] = (), changes: Mapping[str, Mapping[str, Any]] | None = None
+) -> Plan:
+    """Every question the subject allows, or only the named ones.
+
+    Args:
+        subject: what is audited.
+        only: names of questions; without any, those that audits ask by default and those with changes.
+        changes: settings by question that differ from what the budget plans.
+
+    Returns:
+        The questions that will be asked with their settings, and the others with the reason.
+    """
+    changed, known = changes or {}, questions()
+    named = [question_named(name).name for name in (*only, *changed)]
+    chosen = [each for each in known.values() if each.name in named or (not only and each.asked_by_default)]
+    lacks = {each.name: each.missing(subject, changed.get(each.name, {})) for each in chosen}
+    asked = tuple(
+        Planned(each, _settings(each, subject, changed.get(each.name, {})))
+        for each in chosen
+        if lacks[each.name] is None
+    )
+    left_out = tuple((each, str(lack)) for each in chosen if (lack := lacks[each.name]) is not None)
     if not asked:
-        raise OffscriptError("nothing can be asked", why=left_out[0][1], next="give what is missing")
+        raise OffscriptError("no question can be asked", why=f"{left_out[0][0].name} {left_out[0][1]}")
     return Plan(asked, left_out)
 
 
-def run_audit(subject: Subject, plan: Plan, out: Path, watcher: Watcher | None = None) -> Record:
-    """Answer the plan's questions; an answer that an earlier, interrupted run stored is not computed again."""
+def run_audit(subject: Subject, plan: Plan, out: Path, observer: AuditObserver | None = None) -> Record:
+    """Answer the plan's questions; an answer that an earlier, interrupted run stored is not computed again.
+
+    Args:
+        subject: what is audited.
+        plan: which questions are asked, with their settings.
+        out: the folder that answers and results are written to.
+        observer: told of every question and of its progress.
+
+    Returns:
+        What a page is made of.
+    """
     store, began = Store(out / "cells"), time.monotonic()
-    answers = []
-    for number, question in enumerate(plan.asked, start=1):
-        answer = _answer(question, subject, store, number, len(plan.asked), watcher)
-        answers.append(Answered(question.name, question.title, answer.measurements, answer.exhibits))
+    sections = []
+    for number, planned in enumerate(plan.asked, start=1):
+        answer = _answer(planned, subject, store, number, len(plan.asked), observer or _Unobserved())
+        sections.append(Section(planned.question.name, planned.question.title, answer.measurements, answer.exhibits))
     config = {
         "oracle": None if subject.oracle is None else subject.oracle.name,
         "corpus": list(subject.corpus),
@@ -91,91 +126,96 @@ def run_audit(subject: Subject, plan: Plan, out: Path, watcher: Watcher | None =
         "seed": subject.seed,
         "seconds": round(time.monotonic() - began, 1),
     }
-    left_out = [(question.title, reason) for question, reason in plan.left_out]
-    return _store(out, subject, answers, left_out, config)
+    audit = AuditPart(
+        questions=[
+            AuditedQuestion(
+                name=section.name,
+                title=section.title,
+                questions=sorted({entry.question for entry in section.measurements}),
+                exhibits=section.exhibits,
+            )
+            for section in sections
+        ],
+        left_out=[(question.title, reason) for question, reason in plan.left_out],
+    )
+    measurements = [entry for section in sections for entry in section.measurements]
+    return read_record(write_results(out, subject.model.name, measurements, config=config, audit=audit))
 
 
 def read_record(results: Path) -> Record:
     """The record behind a results file."""
-    beside = _exhibits_path(results)
-    if not beside.is_file():
-        raise OffscriptError(
-            f"{results} is not an audit", why=f"there is no {beside.name} beside it", next="name an audit's results"
-        )
-    shown = json.loads(beside.read_text(encoding="utf-8"))
+    document = read_document(results)
+    if document.audit is None:
+        raise OffscriptError(f"{results} is not an audit", why="it holds figures alone", next="name an audit's results")
     by_question: dict[str, list[Measurement]] = {}
     for measurement in read_results(results):
         by_question.setdefault(measurement.question, []).append(measurement)
-    answers = [
-        Answered(
-            entry["name"],
-            entry["title"],
-            [measurement for question in entry["questions"] for measurement in by_question.get(question, [])],
-            entry["exhibits"],
+    sections = [
+        Section(
+            entry.name,
+            entry.title,
+            [measurement for question in entry.questions for measurement in by_question.get(question, [])],
+            entry.exhibits,
         )
-        for entry in shown["answers"]
+        for entry in document.audit.questions
     ]
-    left_out = [(title, reason) for title, reason in shown["left_out"]]
-    config = shown["config"]
-    corpus = tuple(config["corpus"])
-    return Record(shown["model"], config["oracle"], corpus, config, answers, left_out, shown["date"], results)
+    return Record(
+        model=document.model_name,
+        oracle=document.config.get("oracle"),
+        corpus=tuple(document.config.get("corpus", ())),
+        config=document.config,
+        answers=sections,
+        left_out=document.audit.left_out,
+        date=datetime.fromtimestamp(document.date, timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
+        results=results,
+    )
+
+
+def audits_below(folder: Path) -> list[Path]:
+    """The results files of audits at or below a folder, newest first; files that are no audits are left out."""
+    paths = sorted(folder.glob("**/results_*.json"), key=lambda path: path.name, reverse=True)
+    return [path for path in paths if _is_audit(path)]
 
 
 def newest_audit(run: Path) -> Path:
     """The results file that a path means: itself, or the newest audit at or below a folder."""
     if run.is_file():
         return run
-    found = sorted(run.glob("**/audit_*.json"), key=lambda path: path.name)
-    if not found:
-        raise OffscriptError(f"there is no audit in {run}", next="run offscript audit first, or name its folder")
-    return found[-1].with_name(found[-1].name.replace("audit_", "results_", 1))
+    for path in sorted(run.glob("**/results_*.json"), key=lambda path: path.name, reverse=True):
+        if _is_audit(path):
+            return path
+    raise OffscriptError(f"there is no audit in {run}", next="run offscript audit first, or name its folder")
+
+
+def _is_audit(results: Path) -> bool:
+    try:
+        return read_document(results).audit is not None
+    except (OSError, OffscriptError):
+        return False
+
+
+def _settings(question: Question[Any], subject: Subject, changes: Mapping[str, Any]) -> Settings:
+    """What the budget plans, with the changes that are asked for."""
+    planned = {} if question.required else question.plan(subject).model_dump(exclude_unset=True)
+    settings: Settings = question.settings({**planned, **changes})
+    return settings
 
 
 def _answer(
-    question: Question, subject: Subject, store: Store, number: int, total: int, watcher: Watcher | None
+    planned: Planned, subject: Subject, store: Store, number: int, total: int, observer: AuditObserver
 ) -> Answer:
-    recipe = {"question": question.name, **subject.recipe, **question.data(subject), **environment()}
-    shown = store.cell_path(recipe).with_suffix(".exhibits.json")
-    stored = store.has(recipe) and shown.is_file()
-    if watcher is not None:
-        watcher.question(number, total, question.title, stored=stored)
-    if stored:
-        return Answer(store.load(recipe), json.loads(shown.read_text(encoding="utf-8")))
-    answer = question.ask(subject, (lambda done, of: None) if watcher is None else watcher.progress)
-    _files.write_json(shown, answer.exhibits)
-    store.save(answer.measurements, recipe)
-    return answer
-
-
-def _store(
-    out: Path,
-    subject: Subject,
-    answers: list[Answered],
-    left_out: list[tuple[str, str]],
-    config: dict[str, Any],
-) -> Record:
-    now = datetime.now(timezone.utc)
-    measurements = [measurement for answer in answers for measurement in answer.measurements]
-    results = write_results(out, subject.model.name, measurements, config=config, time=now)
-    date = now.strftime("%Y-%m-%d %H:%M UTC")
-    shown = {
-        "model": subject.model.name,
-        "date": date,
-        "config": config,
-        "answers": [
-            {
-                "name": answer.name,
-                "title": answer.title,
-                "questions": sorted({measurement.question for measurement in answer.measurements}),
-                "exhibits": answer.exhibits,
-            }
-            for answer in answers
-        ],
-        "left_out": left_out,
+    question, settings = planned.question, planned.settings
+    recipe = {
+        "question": question.name,
+        **subject.recipe,
+        "settings": settings.model_dump(mode="json"),
+        **question.depends_on(subject, settings),
+        **environment(),
     }
-    _files.write_json(_exhibits_path(results), shown)
-    return Record(subject.model.name, config["oracle"], subject.corpus, config, answers, left_out, date, results)
-
-
-def _exhibits_path(results: Path) -> Path:
-    return results.with_name(results.name.replace("results_", "audit_", 1))
+    stored = store.has(recipe)
+    observer.question(number, total, question.title, stored=stored)
+    if stored:
+        return store.load(recipe)
+    answer = question.measure(subject, settings, observer)
+    store.save(answer, recipe)
+    return answer

@@ -12,18 +12,19 @@ from filelock import FileLock
 from pydantic import BaseModel, ConfigDict, Field
 
 from offscript._config import expanded
-from offscript._specification import nearest
-from offscript.audits.measures import MEASURES
 from offscript.audits.store import Store
-from offscript.audits.systems import SYSTEMS
 from offscript.errors import OffscriptError
 from offscript.learning import Observer
-from offscript.measures.measurement import Measurement, environment
+from offscript.measures.measurement import environment
+from offscript.measures.question import Answer, Need, Silent
+from offscript.measures.registry import question
+from offscript.measures.subject import Subject
 from offscript.models.language_model import LanguageModel
 from offscript.models.registry import load_model
 from offscript.training import Recipe, recipe_from, train
 
 CELLS, MODELS = "cells", "models"
+_OF_SUBJECT = ("corpus", "associations", "limit")
 
 
 class MeasureCall(BaseModel):
@@ -57,8 +58,8 @@ class Cell(BaseModel):
         }
 
 
-class Watcher(Protocol):
-    """Who follows cells."""
+class CellObserver(Protocol):
+    """Follows cells."""
 
     def training(self, name: str) -> Observer | None:
         """The training behind a cell begins."""
@@ -68,31 +69,24 @@ class Watcher(Protocol):
 
 
 def run_cells(
-    cells: Sequence[Cell], out: Path, *, device: str = "cpu", watcher: Watcher | None = None
-) -> list[list[Measurement]]:
+    cells: Sequence[Cell], out: Path, *, device: str = "cpu", observer: CellObserver | None = None
+) -> list[Answer]:
     """Run cells of one model, which is loaded or trained once, and only if some cell is missing."""
-    store, found = Store(out / CELLS), []
+    store, answers = Store(out / CELLS), []
     model: LanguageModel | None = None
     for cell in cells:
-        require_known(cell.call.question)
         stored = store.has(cell.recipe)
         if not stored and model is None:
-            model = _model_of(cell, out, device, watcher)
-        if watcher is not None:
-            watcher.measuring(cell.name, cell.call.question, stored=stored)
+            model = _model_of(cell, out, device, observer)
+        if observer is not None:
+            observer.measuring(cell.name, cell.call.question, stored=stored)
         if not stored:
-            store.save(_asked(cell, model, device), cell.recipe)
-        found.append(store.load(cell.recipe))
-    return found
+            store.save(_answer(cell, model, device), cell.recipe)
+        answers.append(store.load(cell.recipe))
+    return answers
 
 
-def require_known(question: str) -> None:
-    """Refuse a question that no cell can ask."""
-    if question not in MEASURES and question not in SYSTEMS:
-        raise OffscriptError(f"no experiment can ask {question!r}", next=nearest(question, [*MEASURES, *SYSTEMS]))
-
-
-def _model_of(cell: Cell, out: Path, device: str, watcher: Watcher | None) -> LanguageModel | None:
+def _model_of(cell: Cell, out: Path, device: str, observer: CellObserver | None) -> LanguageModel | None:
     """The model of a cell, trained where it must be; None where the cell is about a system."""
     if cell.model is not None:
         return load_model(str(expanded(cell.model)), device=device)
@@ -100,7 +94,7 @@ def _model_of(cell: Cell, out: Path, device: str, watcher: Watcher | None) -> La
     for content in cell.trainings:
         begun = {} if folder is None else {"warm_start": str(folder)}
         recipe = recipe_from(expanded({**content, **begun}), cell.name)
-        follows = None if watcher is None else watcher.training(cell.name)
+        follows = None if observer is None else observer.training(cell.name)
         folder = _trained(recipe, out / MODELS / recipe.digest, device, follows)
     if folder is None:
         return None
@@ -116,16 +110,17 @@ def _trained(recipe: Recipe, folder: Path, device: str, observer: Observer | Non
         return train(recipe, folder, device=device, observer=observer).folder
 
 
-def _asked(cell: Cell, model: LanguageModel | None, device: str) -> list[Measurement]:
-    settings = expanded(cell.call.settings)
-    if cell.call.question in SYSTEMS:
-        return SYSTEMS[cell.call.question](seed=cell.seed, **settings)
-    if model is None:
-        raise OffscriptError(
-            f"{cell.name} has no model", why=f"{cell.call.question} is asked of one", next="name or train a model"
-        )
+def _answer(cell: Cell, model: LanguageModel | None, device: str) -> Answer:
+    """A cell's settings are the question's, and beside them what its subject reads: corpus, associations, limit."""
+    values, asked = expanded(cell.call.settings), question(cell.call.question)
+    given = {
+        name: values.pop(name) for name in _OF_SUBJECT if name in values and name not in asked.Settings.model_fields
+    }
+    if model is None and Need.model in asked.needs:
+        raise OffscriptError(f"{cell.name} has no model", why=f"{asked.name} needs one", next="name or train a model")
     oracle = None if cell.oracle is None else _oracle(cell.oracle, device)
-    return MEASURES[cell.call.question](model, oracle, seed=cell.seed, **settings)
+    subject = Subject(model, oracle, seed=cell.seed, device=device, **given)
+    return asked.measure(subject, asked.settings(values, f"{cell.name}, {asked.name}"), Silent())
 
 
 @lru_cache(maxsize=1)

@@ -59,14 +59,14 @@ class Gate:
         """The question whose figure it is."""
         return self.figure.partition(".")[0]
 
-    def judged(self, figure: Figure) -> "Judged":
-        """The gate held against a figure."""
+    def result(self, figure: Figure) -> "GateResult":
+        """Whether the figure fails the gate."""
         seen = figure.value if self.side == "value" else getattr(figure.interval, self.side)
-        return Judged(self, figure, failed=_RELATIONS[self.relation](seen, self.threshold))
+        return GateResult(self, figure, failed=_RELATIONS[self.relation](seen, self.threshold))
 
 
 @dataclass(frozen=True)
-class Judged:
+class GateResult:
     """A gate, the figure it looked at, and whether that failed."""
 
     gate: Gate
@@ -114,11 +114,11 @@ def require_asked(gates: Iterable[Gate], questions: Iterable[str]) -> None:
             )
 
 
-def judge_gates(gates: Sequence[Gate], figures: Mapping[str, Figure]) -> list[Judged]:
-    """Every gate held against the figure it names."""
+def check_gates(gates: Sequence[Gate], figures: Mapping[str, Figure]) -> list[GateResult]:
+    """Every gate with the figure it names."""
     for gate in gates:
         if gate.figure not in figures:
             raise OffscriptError(
                 f"the gate {gate}", why=f"there is no figure {gate.figure}", next=nearest(gate.figure, figures)
             )
-    return [gate.judged(figures[gate.figure]) for gate in gates]
+    return [gate.result(figures[gate.figure]) for gate in gates]

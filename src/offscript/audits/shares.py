@@ -1,4 +1,4 @@
-"""One measurement's work shared out: workers take histories by ranges of rows, and their finds are joined exactly."""
+"""One measurement's work shared out: workers take histories by ranges of rows, and their results are joined exactly."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,13 +10,13 @@ import numpy as np
 
 from offscript.audits.cells import Cell, MeasureCall
 from offscript.audits.workers import LOCAL, Place, run_groups
-from offscript.measures.conditional import Values
+from offscript.measures.exposure.conditional import Values
 from offscript.measures.measurement import Measurement
 
 
 @dataclass(frozen=True)
 class Sharing:
-    """Who shares the work: strings that name the models anywhere, where the shares run, and where they are stored."""
+    """Shares work out: strings that name the models anywhere, where the shares run, and where they are stored."""
 
     model: str
     oracle: str
@@ -24,27 +24,24 @@ class Sharing:
     shares: int = 2
     place: Place = field(default_factory=lambda: Place(LOCAL))
 
+    def __call__(self, *, samples: int, seed: int, batch_size: int, **settings: Any) -> dict[str, Values]:
+        """The deviations behind EB-C of all rows, each share found by a worker.
 
-def shared_deviations(
-    sharing: Sharing, *, samples: int, seed: int, batch_size: int, **settings: Any
-) -> dict[str, Values]:
-    """What `deviations_of_rows` finds for all rows, each share by a worker.
-
-    A share is whole batches, so that each batch is the one that a single worker would have read.
-    """
-    settings = {**settings, "batch_size": batch_size}
-    cells = [
-        Cell(
-            name="share",
-            model=sharing.model,
-            oracle=sharing.oracle,
-            call=MeasureCall(question="deviations", settings={"rows": rows, **settings}),
-            seed=seed,
-        )
-        for rows in ranges_of(samples, sharing.shares, batch_size)
-    ]
-    found = run_groups([[cell] for cell in cells], sharing.out, sharing.place)
-    return _joined([measurements for [measurements] in found])
+        A share is whole batches, so that each batch is the one that a single worker would have read.
+        """
+        settings = {**settings, "batch_size": batch_size}
+        cells = [
+            Cell(
+                name="share",
+                model=self.model,
+                oracle=self.oracle,
+                call=MeasureCall(question="deviations", settings={"rows": rows, **settings}),
+                seed=seed,
+            )
+            for rows in ranges_of(samples, self.shares, batch_size)
+        ]
+        answers = run_groups([[cell] for cell in cells], self.out, self.place)
+        return _joined([answer.measurements for [answer] in answers])
 
 
 def ranges_of(samples: int, shares: int, batch_size: int) -> list[list[int]]:

@@ -1,8 +1,8 @@
-"""Results on disk, in lm-evaluation-harness's layout, and the cells of a sweep, each named by its recipe's hash.
+"""Results on disk, in lm-evaluation-harness's layout, and answers, each in one file named by its recipe's hash.
 
     <out>/<model>/results_<time>.json                 what readers of the harness know, and an interval for each figure
-    <out>/<model>/samples_<question>_<time>.jsonl     the values behind the figures, one item a line
-    <folder>/<hash>.json, <folder>/<hash>.jsonl       one cell: a pure function of its recipe
+    <out>/<model>/samples_<question>_<time>.jsonl     the values behind the figures, one item per line
+    <folder>/<hash>.json                              one answer: a pure function of its recipe
 
 Every file is written whole and renamed into place, the values before the figures: a file of figures that exists is
 complete.
@@ -20,12 +20,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pydantic import ValidationError
 
 from offscript import __version__, _files
+from offscript._config import first_fault
 from offscript._types import FloatArray
+from offscript.audits.results import AuditPart, Results
 from offscript.errors import OffscriptError
 from offscript.measures import measurement as notation
 from offscript.measures.measurement import Measurement
+from offscript.measures.question import Answer
 
 TIME = "%Y-%m-%dT%H-%M-%S.%f"
 BY_LENGTH = "by_length."
@@ -48,22 +52,28 @@ class Store:
         """Whether the cell was computed."""
         return self.cell_path(recipe).is_file()
 
-    def save(self, measurements: Sequence[Measurement], recipe: dict[str, Any]) -> Path:
-        """Write the cell of a recipe; two that save the same cell at once leave one of the two, whole."""
+    def save(self, answer: Answer, recipe: dict[str, Any]) -> Path:
+        """Write the answer of a recipe; two that save the same one at once leave one of the two, whole."""
         path = self.cell_path(recipe)
-        _write_items(path.with_suffix(".jsonl"), _columns((_cell_key(entry), entry) for entry in measurements))
-        figures = [entry.to_json() for entry in measurements]
-        _files.write_json(path, {"recipe": notation.as_json(recipe), "measurements": figures})
+        columns = _columns((_cell_key(entry), entry) for entry in answer.measurements)
+        document = {
+            "recipe": notation.as_json(recipe),
+            "measurements": [entry.to_json() for entry in answer.measurements],
+            "items": {name: _item_to_json(column) for name, column in columns.items()},
+            "exhibits": answer.exhibits,
+        }
+        _files.write_json(path, document)
         return path
 
-    def load(self, recipe: dict[str, Any]) -> list[Measurement]:
-        """The measurements of a cell, with the values behind them."""
+    def load(self, recipe: dict[str, Any]) -> Answer:
+        """The answer of a recipe: its measurements, with the values behind them, and its exhibits."""
         path = self.cell_path(recipe)
         document = _read_document(path)
-        items = _read_items(path.with_suffix(".jsonl"))
         with _explaining(path):
-            found = [Measurement.from_json(figure) for figure in document["measurements"]]
-        return [_with_items(entry, items, _cell_key(entry)) for entry in found]
+            items = {name: np.array(column, dtype=np.float64) for name, column in document["items"].items()}
+            measurements = [Measurement.from_json(figure) for figure in document["measurements"]]
+            entries = [_with_items(entry, items, _cell_key(entry)) for entry in measurements]
+            return Answer(entries, document["exhibits"])
 
 
 def write_results(
@@ -72,6 +82,7 @@ def write_results(
     measurements: Sequence[Measurement],
     *,
     config: dict[str, Any] | None = None,
+    audit: AuditPart | None = None,
     time: datetime | None = None,
 ) -> Path:
     """Write one run's measurements of a model under a time that no other run has."""
@@ -87,6 +98,7 @@ def write_results(
             "config": {"model": model, **notation.as_json(config or {})},
             "model_name": model,
             "date": moment.timestamp(),
+            **({} if audit is None else {"audit": audit.model_dump(mode="json")}),
         }
         path = folder / f"results_{stamp}.json"
         _files.write_json(path, document)
@@ -109,22 +121,30 @@ def harness_document(measurements: Sequence[Measurement]) -> dict[str, Any]:
     }
 
 
+def read_document(path: Path) -> Results:
+    """A results file, checked against its schema."""
+    document = _read_document(path)
+    try:
+        return Results.model_validate(document)
+    except ValidationError as fault:
+        why = first_fault(fault, Results)
+        raise OffscriptError(f"{path} is not a file of offscript's results", why=why) from fault
+
+
 def read_results(path: Path, *, with_items: bool = False) -> list[Measurement]:
     """The measurements that `write_results` wrote, and on request the values behind them."""
-    document = _read_document(path)
-    found = []
+    document, measurements = read_document(path).model_dump(by_alias=True), []
     with _explaining(path):
         for question, entries in document["measurements"].items():
-            figures = document["results"][question]
-            better = document["higher_is_better"][question]
             samples = _samples_path(path.parent, question, path.stem.removeprefix("results_"))
             items = _read_items(samples) if with_items else {}
             for name, provenance in entries.items():
                 recipe = document["recipes"][provenance["recipe"]]
-                known = {**provenance, "recipe": recipe, "higher_is_better": better[name]}
-                entry = _from_harness(question, name, figures, known)
-                found.append(_with_items(entry, items, name))
-    return found
+                better = document["higher_is_better"][question][name]
+                known = {**provenance, "recipe": recipe, "higher_is_better": better}
+                entry = _from_harness(question, name, document["results"][question], known)
+                measurements.append(_with_items(entry, items, name))
+    return measurements
 
 
 def results_files(out: Path, model: str | None = None) -> list[Path]:
@@ -284,7 +304,7 @@ def _read_document(path: Path) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _explaining(path: Path) -> Iterator[None]:
-    """Turn what a file that is not ours makes of reading into one clear line."""
+    """Convert parse errors from a foreign file into an OffscriptError."""
     try:
         yield
     except (ValueError, KeyError, TypeError, AttributeError) as fault:

@@ -18,18 +18,18 @@ from typing import Any, NoReturn
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from offscript.audits.cells import CELLS, Cell, Watcher, run_cells
+from offscript.audits.cells import CELLS, Cell, CellObserver, run_cells
 from offscript.audits.store import Store
 from offscript.errors import OffscriptError, missing_package
-from offscript.measures.measurement import Measurement
+from offscript.measures.question import Answer
 
 HERE, LOCAL, RAY, RAY_CLIENT = "here", "local", "ray", "ray://"
 
 Group = Sequence[Cell]
 """Cells that share a model: they run one after another on one worker."""
 
-Found = list[list[Measurement]]
-"""The measurements of each cell of a group."""
+Answers = list[Answer]
+"""The answers of the cells of a group."""
 
 _RETRIES = 3
 
@@ -50,7 +50,7 @@ class Place:
     on: str = HERE
     resources: Resources = field(default_factory=Resources)
     device: str = "cpu"
-    watcher: Watcher | None = None  # can follow cells in this process only
+    observer: CellObserver | None = None  # can follow cells in this process only
 
     def __post_init__(self) -> None:
         if self.on not in (HERE, LOCAL, RAY) and not self.on.startswith(RAY_CLIENT):
@@ -59,37 +59,37 @@ class Place:
 
 def run_groups(
     groups: Sequence[Group], out: Path, place: Place, finished: Callable[[int], None] | None = None
-) -> list[Found]:
+) -> list[Answers]:
     """Run what is not stored yet, store it, and answer everything; `finished` is told the number of each group done."""
     store = Store(out / CELLS)
     missing = [number for number, group in enumerate(groups) if not all(store.has(cell.recipe) for cell in group)]
-    told = finished or (lambda number: None)
+    tell = finished or (lambda number: None)
     for number in range(len(groups)):
         if number not in missing:
-            told(number)
-    for which, found in _runner(place)([groups[number] for number in missing], out.resolve(), place):
-        _keep(store, groups[missing[which]], found)
-        told(missing[which])
+            tell(number)
+    for which, answers in _runner(place)([groups[number] for number in missing], out.resolve(), place):
+        _keep(store, groups[missing[which]], answers)
+        tell(missing[which])
     return [[store.load(cell.recipe) for cell in group] for group in groups]
 
 
-def _runner(place: Place) -> Callable[[Sequence[Group], Path, Place], Iterator[tuple[int, Found]]]:
+def _runner(place: Place) -> Callable[[Sequence[Group], Path, Place], Iterator[tuple[int, Answers]]]:
     return {HERE: _here, LOCAL: _in_processes}.get(place.on, _on_ray)
 
 
-def _keep(store: Store, group: Group, found: Found) -> None:
+def _keep(store: Store, group: Group, answers: Answers) -> None:
     """Save what a worker without this disk sent back."""
-    for cell, measurements in zip(group, found, strict=True):
+    for cell, answer in zip(group, answers, strict=True):
         if not store.has(cell.recipe):
-            store.save(measurements, cell.recipe)
+            store.save(answer, cell.recipe)
 
 
-def _here(groups: Sequence[Group], out: Path, place: Place) -> Iterator[tuple[int, Found]]:
+def _here(groups: Sequence[Group], out: Path, place: Place) -> Iterator[tuple[int, Answers]]:
     for number, group in enumerate(groups):
-        yield number, run_cells(group, out, device=place.device, watcher=place.watcher)
+        yield number, run_cells(group, out, device=place.device, observer=place.observer)
 
 
-def _in_processes(groups: Sequence[Group], out: Path, place: Place) -> Iterator[tuple[int, Found]]:
+def _in_processes(groups: Sequence[Group], out: Path, place: Place) -> Iterator[tuple[int, Answers]]:
     """A pool of fresh processes; one that dies takes the pool with it, and what is left begins again in another."""
     left = list(range(len(groups)))
     for _ in range(1 + _RETRIES):
@@ -97,22 +97,22 @@ def _in_processes(groups: Sequence[Group], out: Path, place: Place) -> Iterator[
             return
         workers = min(len(left), max(1, (os.cpu_count() or 1) // place.resources.cpus))
         with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
-            futures: dict[Future[Found], int] = {
+            futures: dict[Future[Answers], int] = {
                 pool.submit(_work, list(groups[number]), out, place.resources.cpus, place.device): number
                 for number in left
             }
             try:
                 for future in as_completed(futures):
-                    found = future.result()
+                    answers = future.result()
                     left.remove(futures[future])
-                    yield futures[future], found
+                    yield futures[future], answers
             except BrokenProcessPool:
                 continue
     if left:
         _give_up(groups[left[0]])
 
 
-def _on_ray(groups: Sequence[Group], out: Path, place: Place) -> Iterator[tuple[int, Found]]:
+def _on_ray(groups: Sequence[Group], out: Path, place: Place) -> Iterator[tuple[int, Answers]]:
     with contextlib.redirect_stdout(sys.stderr), _connected(place.on) as ray:  # Ray tells of lost nodes there
         needs = {"num_cpus": place.resources.cpus, "num_gpus": place.resources.gpus, "max_retries": _RETRIES}
         run = ray.remote(**needs)(_work)
@@ -126,16 +126,16 @@ def _on_ray(groups: Sequence[Group], out: Path, place: Place) -> Iterator[tuple[
                 yield number, _result(ray, done, groups[number])
 
 
-def _result(ray: Any, done: Any, group: Group) -> Found:
+def _result(ray: Any, done: Any, group: Group) -> Answers:
     try:
-        found: Found = ray.get(done)
+        answers: Answers = ray.get(done)
     except ray.exceptions.RayTaskError as fault:
         if isinstance(fault.cause, OffscriptError):
             raise fault.cause from fault
         raise
     except (ray.exceptions.WorkerCrashedError, ray.exceptions.NodeDiedError):
         _give_up(group)
-    return found
+    return answers
 
 
 @contextlib.contextmanager
@@ -157,7 +157,7 @@ def _connected(on: str) -> Iterator[Any]:
         ray.shutdown()
 
 
-def _work(group: list[Cell], out: Path, threads: int, device: str) -> Found:
+def _work(group: list[Cell], out: Path, threads: int, device: str) -> Answers:
     """What a worker does; its disk may be another than ours."""
     import torch
 

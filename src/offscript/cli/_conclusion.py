@@ -8,7 +8,7 @@ import typer
 
 if TYPE_CHECKING:
     from offscript.audits.audit import Record
-    from offscript.audits.gates import Gate, Judged
+    from offscript.audits.gates import Gate, GateResult
 
 FailOn = Annotated[
     list[str] | None,
@@ -25,45 +25,45 @@ Summary = Annotated[
 
 def conclude(record: "Record", page: Path, gates: Sequence["Gate"], *, summary: Path | None, as_json: bool) -> None:
     """Show an audit, write its summary, and end with 1 where a gate fails."""
-    from offscript.audits.gates import judge_gates
+    from offscript.audits.gates import check_gates
     from offscript.report.summary import add_summary, audit_summary
 
     figures = {f"{entry.question}.{entry.name}": entry for answer in record.answers for entry in answer.measurements}
-    judged = judge_gates(gates, figures)
+    results = check_gates(gates, figures)
     if summary is not None:
-        add_summary(summary, audit_summary(record, judged))
-    _show(record, page, judged, as_json=as_json)
-    end(judged)
+        add_summary(summary, audit_summary(record, results))
+    _show(record, page, results, as_json=as_json)
+    end(results)
 
 
-def end(judged: Sequence["Judged"]) -> None:
+def end(results: Sequence["GateResult"]) -> None:
     """Say which gates failed, on standard error, and end with 1 if any did."""
-    failed = [each for each in judged if each.failed]
+    failed = [each for each in results if each.failed]
     for each in failed:
         typer.echo(f"offscript: {each} (--fail-on {str(each.gate)!r})", err=True)
     if failed:
         raise typer.Exit(1)
 
 
-def gates_as_json(judged: Sequence["Judged"]) -> list[dict[str, Any]]:
+def gates_as_json(results: Sequence["GateResult"]) -> list[dict[str, Any]]:
     """Each gate, whether it failed, and what it saw."""
-    return [{"gate": str(each.gate), "failed": each.failed, "found": str(each)} for each in judged]
+    return [{"gate": str(each.gate), "failed": each.failed, "found": str(each)} for each in results]
 
 
-def _show(record: "Record", page: Path, judged: Sequence["Judged"], *, as_json: bool) -> None:
+def _show(record: "Record", page: Path, results: Sequence["GateResult"], *, as_json: bool) -> None:
     import json
 
-    from offscript.report.words import verdict
+    from offscript.report.figures import finding_of
 
     if as_json:
         document = json.loads(record.results.read_text(encoding="utf-8"))
-        shown = {**document, "page": str(page), "gates": gates_as_json(judged)}
+        shown = {**document, "page": str(page), "gates": gates_as_json(results)}
         typer.echo(json.dumps(shown, ensure_ascii=False))
         return
     for answer in record.answers:
-        if (found := verdict(answer.name, answer.measurements)) is not None:
-            typer.echo(f"{answer.title} {found}")
+        if (finding := finding_of(answer.name, answer.measurements)) is not None:
+            typer.echo(f"{answer.title} {finding}")
     for title, reason in record.left_out:
-        typer.echo(f"{title} Not asked: {reason}.")
+        typer.echo(f"{title} Skipped: {reason}.")
     typer.echo(f"results  {record.results}")
     typer.echo(f"page     {page}")

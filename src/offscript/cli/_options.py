@@ -15,3 +15,5 @@ Out = Annotated[Path, typer.Option("--out", help="Folder to write to.")]
 Model = Annotated[
     str, typer.Argument(help="offscript/NAME, a folder, a .gguf or tabular .json file, or hf/ID[@REVISION].")
 ]
+Plot = Annotated[Path | None, typer.Option("--plot", help="Write the charts to .html, .svg or .png.")]
+Plan = Annotated[float | None, typer.Option("--plan", help="Say how many samples intervals of this width would need.")]

@@ -7,18 +7,18 @@ from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
-    Progress,
     TaskID,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.progress import Progress as Bar
 
 
-def progress_bar(*, quiet: bool) -> Progress:
+def progress_bar(*, quiet: bool) -> Bar:
     """A bar on standard error; nothing where it is not a terminal or quiet is asked for."""
     console = Console(stderr=True)
-    return Progress(
+    return Bar(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
@@ -32,17 +32,21 @@ def progress_bar(*, quiet: bool) -> Progress:
 
 
 @contextmanager
-def counting(description: str, total: int, *, quiet: bool) -> Iterator["Counter"]:
-    """A bar that counts up to a total."""
+def counting(description: str, total: int | None = None, *, quiet: bool) -> Iterator["Counter"]:
+    """A bar that counts up to a total, which may become known later."""
     with progress_bar(quiet=quiet) as bar:
         yield Counter(bar, bar.add_task(description, total=total, note=""))
 
 
 class Counter:
-    """Called with how many more are done."""
+    """Called with how many more are done; a question tells it first how many there will be."""
 
-    def __init__(self, bar: Progress, task: TaskID) -> None:
+    def __init__(self, bar: Bar, task: TaskID) -> None:
         self._bar, self._task = bar, task
+
+    def start(self, total: int) -> "Counter":
+        self._bar.update(self._task, total=total, completed=0)
+        return self
 
     def __call__(self, done: int) -> None:
         self._bar.advance(self._task, done)
@@ -87,13 +91,13 @@ class AuditBar:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._bar.stop()
         if kind is KeyboardInterrupt:
-            self._bar.console.print("offscript: stopped; what was answered is stored, and the same command goes on")
+            self._bar.console.print("offscript: stopped; answers so far are stored, and the same command resumes")
 
     def question(self, number: int, total: int, title: str, *, stored: bool) -> None:
-        note = "at hand from an earlier run" if stored else ""
+        note = "stored by an earlier run" if stored else ""
         self._task = self._bar.add_task(f"[{number}/{total}] {title}".replace("[", r"\["), total=1, note=note)
         if stored:
             self._bar.update(self._task, completed=1)
 
-    def progress(self, done: int, total: int) -> None:
-        self._bar.update(self._task, completed=done, total=total)
+    def start(self, total: int) -> Counter:
+        return Counter(self._bar, self._task).start(total)

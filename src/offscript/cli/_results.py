@@ -20,6 +20,8 @@ def show(measurements: Sequence["Measurement"], *, as_json: bool, title: str = "
 
         typer.echo(json.dumps({**harness_document(measurements), **extra}, ensure_ascii=False))
         return
+    if not measurements:
+        return
     table = Table(title=Text(title) if title else None, title_justify="left")
     for heading in ("figure", "value", "interval", "n"):
         table.add_column(heading, justify="left" if heading == "figure" else "right")
@@ -29,9 +31,9 @@ def show(measurements: Sequence["Measurement"], *, as_json: bool, title: str = "
     Console().print(table)
 
 
-def show_rows(rows: Sequence[Mapping[str, Any]]) -> None:
+def show_rows(rows: Sequence[Mapping[str, Any]], *, title: str = "") -> None:
     """A table of rows that share their keys."""
-    table = Table()
+    table = Table(title=Text(title) if title else None, title_justify="left")
     for column in rows[0] if rows else ["nothing here"]:
         table.add_column(column, overflow="fold")
     for row in rows:

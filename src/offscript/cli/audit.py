@@ -1,12 +1,13 @@
 """`offscript audit`: many questions, one page."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from offscript.cli._conclusion import FailOn, Summary, conclude
-from offscript.cli._options import BatchSize, Device, Json, Limit, Out, Quiet, Seed
+from offscript.cli._options import Device, Json, Limit, Out, Quiet, Seed
 
 STUDENT, ORACLE = "offscript/news-student", "offscript/news"
 
@@ -24,24 +25,30 @@ def audit(
     out: Out = Path("audit"),
     seed: Seed = 1,
     device: Device = "cpu",
-    batch_size: BatchSize = 256,
+    batch_size: Annotated[
+        int | None, typer.Option("--batch-size", min=1, help="Sequences that go through the model at once.")
+    ] = None,
     limit: Limit = None,
     shares: Annotated[int, typer.Option(min=1, help="Share the histories of exposure out to so many workers.")] = 1,
     on: Annotated[str, typer.Option(help="Where shares run: local (processes), ray, or ray://HOST:PORT.")] = "local",
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="QUESTION.SETTING=VALUE, as in exposure.samples=2000. May be given several times."),
+    ] = None,
     fail_on: FailOn = None,
     summary: Summary = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Audit a model and write one HTML page. A run that was stopped goes on where it stood."""
+    """Audit a model and write one HTML page. A run that was stopped resumes."""
+    from offscript._specification import split_specifications
     from offscript.audits.audit import plan_audit, run_audit
     from offscript.audits.gates import parse_gate, require_asked
     from offscript.audits.shares import Sharing
-    from offscript.audits.subject import Budget, Subject
     from offscript.audits.workers import Place
     from offscript.cli._progress import AuditBar
     from offscript.errors import OffscriptError
-    from offscript.models import load_model
+    from offscript.measures.subject import Budget, Subject
     from offscript.report.page import write_page
 
     if budget not in [known.value for known in Budget]:
@@ -50,23 +57,43 @@ def audit(
     if model is None:
         model, oracle = STUDENT, oracle or ORACLE
     subject = Subject(
-        model=load_model(model, device=device),
-        oracle=None if oracle is None else load_model(oracle, device=device),
-        corpus=tuple(corpus or ()),
+        model,
+        oracle,
+        corpus or (),
+        device=device,
         budget=Budget(budget),
         seed=seed,
         length=length,
         batch_size=batch_size,
         limit=limit,
         associations=associations,
-        sharing=None
+        shared_deviations=None
         if oracle is None or shares == 1
         else Sharing(model, oracle, out, shares, Place(on, device=device)),
     )
-    plan = plan_audit(subject, [name.strip() for name in only.split(",") if name.strip()])
-    require_asked(gates, [question.name for question in plan.asked])
+    plan = plan_audit(subject, split_specifications(only), settings_of(changes or ()))
+    require_asked(gates, [planned.question.name for planned in plan.asked])
     with AuditBar(quiet=quiet) as bar:
-        record = run_audit(subject, plan, out, watcher=bar)
+        record = run_audit(subject, plan, out, observer=bar)
     page = record.results.with_name("audit.html")
     write_page(record, page)
     conclude(record, page, gates, summary=summary, as_json=as_json)
+
+
+def settings_of(changes: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """`QUESTION.SETTING=VALUE` by question; values are read as YAML reads them."""
+    import yaml
+
+    from offscript.errors import OffscriptError
+
+    settings: dict[str, dict[str, Any]] = {}
+    for change in changes:
+        key, equals, value = change.partition("=")
+        question, dot, name = key.strip().partition(".")
+        if not (equals and dot and question and name):
+            raise OffscriptError(f"cannot read --set {change!r}", next="write QUESTION.SETTING=VALUE")
+        try:
+            settings.setdefault(question, {})[name] = yaml.safe_load(value)
+        except yaml.YAMLError as fault:
+            raise OffscriptError(f"cannot read --set {change!r}", why=" ".join(str(fault).split())) from fault
+    return settings

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from offscript.cli._checkers import Engines, Indexes, Lexicons, Ratings, StanceName, checker_on
+from offscript.cli._checkers import Engines, Indexes, Lexicons, Ratings, StanceName
 from offscript.cli._options import Json
 
 if TYPE_CHECKING:
@@ -26,13 +26,20 @@ def check(
     as_json: Json = False,
 ) -> None:
     """Check a claim against documents: verdict, evidence and sources. Without --index the almanac is asked."""
-    found = checker_on(index or [], stance, ratings, engines=search or [], lexicons=lexicons).check(claim)
+    from offscript.factcheck.building import build_checker
+
+    checker = build_checker(index or [], stance, ratings, engines=search or [], lexicons=lexicons, announce=_announce)
+    found = checker.check(claim)
     if as_json:
         import json
 
         typer.echo(json.dumps(found.to_json(), ensure_ascii=False))
     else:
         _show(found)
+
+
+def _announce(message: str) -> None:
+    typer.echo(message, err=True)
 
 
 def _show(found: "Check") -> None:

@@ -10,7 +10,7 @@ from offscript.cli._options import Json, Seed
 
 if TYPE_CHECKING:
     from offscript.audits.comparison import Comparison
-    from offscript.audits.gates import Judged
+    from offscript.audits.gates import GateResult
 
 FailOn = Annotated[
     list[str] | None,
@@ -47,21 +47,21 @@ def compare(
     end([each for of_run in judged.values() for each in of_run])
 
 
-def _judged(comparison: "Comparison", run: str, gates: list[Any], *, worse: bool) -> list["Judged"]:
+def _judged(comparison: "Comparison", run: str, gates: list[Any], *, worse: bool) -> list["GateResult"]:
     """The gates held against a run's differences; `worse` is a gate on every figure that is worse beyond chance."""
-    from offscript.audits.gates import Gate, Judged, judge_gates
+    from offscript.audits.gates import Gate, GateResult, check_gates
 
     contrasts = {contrast.figure: contrast for contrast in comparison.contrasts if contrast.run == run}
-    found = judge_gates(gates, contrasts)
+    found = check_gates(gates, contrasts)
     if worse:
         for contrast in contrasts.values():
             if contrast.verdict == WORSE:
                 relation = "<" if contrast.first.higher_is_better else ">"
-                found.append(Judged(Gate(contrast.figure, "value", relation, 0.0), contrast, failed=True))
+                found.append(GateResult(Gate(contrast.figure, "value", relation, 0.0), contrast, failed=True))
     return found
 
 
-def _show(comparison: "Comparison", page: Path, judged: dict[str, list["Judged"]], *, as_json: bool) -> None:
+def _show(comparison: "Comparison", page: Path, judged: dict[str, list["GateResult"]], *, as_json: bool) -> None:
     import json
 
     from offscript.report.comparison import headlines, tally, told

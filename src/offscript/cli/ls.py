@@ -75,9 +75,12 @@ def _measured(sampler: str) -> dict[str, Any]:
 
 
 def _measures() -> list[dict[str, Any]]:
-    from offscript.audits.questions import QUESTIONS
+    from offscript.measures.registry import questions
 
-    return [{"question": question.name, "asks": question.title, "needs": question.needs_text} for question in QUESTIONS]
+    return [
+        {"question": question.name, "asks": question.title, "needs": question.needs_text}
+        for question in questions().values()
+    ]
 
 
 def _algorithms() -> list[dict[str, Any]]:
@@ -100,7 +103,7 @@ def _recipes() -> list[dict[str, Any]]:
 
 
 def _experiments() -> list[dict[str, Any]]:
-    from offscript.audits.experiment import experiments, scales_of
+    from offscript.experiments.experiment import experiments, scales_of
 
     found = ((name, *scales_of(name)) for name in experiments())
     return [{"experiment": name, "about": title, "scales": ", ".join(scales)} for name, title, scales in found]

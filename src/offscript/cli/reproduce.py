@@ -8,8 +8,8 @@ import typer
 from offscript.cli._options import Device, Json, Out, Quiet, Seed
 
 if TYPE_CHECKING:
-    from offscript.audits.reproduce import Reproduction
     from offscript.cli._progress import TrainingBar
+    from offscript.experiments.reproduce import Reproduction
 
 _HINT = "set OFFSCRIPT_DATA to the folder with the data sets, or choose another scale"
 
@@ -25,12 +25,12 @@ def reproduce(
     quiet: Quiet = False,
 ) -> None:
     """Run an experiment of the papers; print their statements, what is found here, and whether they agree."""
-    from offscript.audits.experiment import read_experiment, why_not
-    from offscript.audits.reproduce import reproduce as run
-    from offscript.audits.reproduce import store_reproduction
     from offscript.audits.workers import HERE, Place
     from offscript.cli._progress import counting
     from offscript.errors import OffscriptError
+    from offscript.experiments.experiment import read_experiment, why_not
+    from offscript.experiments.reproduce import reproduce as run
+    from offscript.experiments.reproduce import store_reproduction
 
     if experiment is None:
         _list(as_json=as_json)
@@ -38,7 +38,7 @@ def reproduce(
     read = read_experiment(experiment, scale)
     if (reason := why_not(experiment, scale)) is not None and scale != "paper":
         raise OffscriptError(f"{experiment} cannot be run here at scale {scale}", why=reason, next=_HINT)
-    place = Place(on, device=device, watcher=_Watcher(quiet=quiet))
+    place = Place(on, device=device, observer=_Observer(quiet=quiet))
     total = sum(read.runs_of(variant) for variant in read.variants)
     with counting(f"{experiment} on {on}", total, quiet=quiet or on == HERE) as count:  # here, trainings have bars
         found = run(read, out, seed=seed, place=place, finished=lambda number: count(1))
@@ -49,7 +49,7 @@ def reproduce(
 
 def _draw(found: "Reproduction", folder: Path) -> list[Path]:
     """Every chart as an SVG file beside the results."""
-    from offscript.report.reproduction import charts_of_reproduction
+    from offscript.report.figures import charts_of_reproduction
     from offscript.report.vega import save_chart
 
     charts = {folder / f"{name.replace(' ', '-')}.svg": chart for name, chart in charts_of_reproduction(found).items()}
@@ -62,8 +62,8 @@ def _list(*, as_json: bool) -> None:
     """Every table and figure, its paper, at which scales it can be run here, and why not at others."""
     import json
 
-    from offscript.audits.experiment import SCALES, experiments, read_experiment, why_not
     from offscript.cli._results import show_rows
+    from offscript.experiments.experiment import SCALES, experiments, read_experiment, why_not
 
     read = [read_experiment(name, "quick") for name in experiments()]
     here = [{scale: why_not(each.name, scale) for scale in SCALES} for each in read]
@@ -95,7 +95,7 @@ def _show(found: "Reproduction", written: list[str], *, as_json: bool) -> None:
     from offscript.cli._results import show_rows
 
     statements = [
-        {"the paper": each.statement, "here": each.found, "verdict": each.verdict} for each in found.comparisons
+        {"the paper": each.statement, "here": each.found, "verdict": each.verdict} for each in found.statements
     ]
     figures = {name: entry.to_json() for name, entry in found.figures.items()}
     if as_json:
@@ -123,7 +123,7 @@ def _show(found: "Reproduction", written: list[str], *, as_json: bool) -> None:
         typer.echo(path)
 
 
-class _Watcher:
+class _Observer:
     """Says on standard error which variant is trained or measured."""
 
     def __init__(self, *, quiet: bool) -> None:

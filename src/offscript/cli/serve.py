@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from offscript.cli._checkers import Engines, Indexes, Lexicons, Ratings, StanceName, checker_on
+from offscript.cli._checkers import Engines, Indexes, Lexicons, Ratings, StanceName
 from offscript.errors import OffscriptError, missing_package
 
 if TYPE_CHECKING:
@@ -63,17 +63,19 @@ def application_of_environment() -> "FastAPI":
 
 def application_of(settings: dict[str, Any]) -> "FastAPI":
     """The application that the flags describe."""
+    from offscript.factcheck.building import build_checker
     from offscript.factcheck.language import cue_counts, default_lexicons, read_lexicons
     from offscript.web.application import EVERY_HOST, create_application
 
     lexicons = _path(settings["lexicons"])
     cues = read_lexicons(lexicons) if lexicons else default_lexicons()
-    checker = checker_on(
-        [Path(folder) for folder in settings["index"]],
+    checker = build_checker(
+        settings["index"],
         settings["stance"],
         _path(settings["ratings"]),
         engines=settings["search"],
         lexicons=lexicons,
+        announce=lambda message: typer.echo(message, err=True),
     )
     if not settings["search"]:  # which would be asked, too
         checker.check(WARM_UP)

@@ -8,7 +8,7 @@ import typer
 from offscript.cli._options import Device, Json, Out, Quiet
 
 if TYPE_CHECKING:
-    from offscript.audits.sweep import Swept
+    from offscript.experiments.sweep import Swept
 
 
 def sweep(
@@ -20,8 +20,8 @@ def sweep(
     quiet: Quiet = False,
 ) -> None:
     """Run every cell of a grid. What an earlier run finished is not run again; lost workers' cells are."""
-    from offscript.audits.sweep import read_sweep, run_sweep, store_sweep
     from offscript.cli._progress import counting
+    from offscript.experiments.sweep import read_sweep, run_sweep, store_sweep
 
     read = read_sweep(grid)
     with counting(f"{grid.stem} on {on}", len(read.points), quiet=quiet) as count:

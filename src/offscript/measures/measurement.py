@@ -15,7 +15,7 @@ import numpy as np
 from offscript import __version__
 from offscript._types import FloatArray
 from offscript.errors import OffscriptError
-from offscript.statistics import Curve, Estimate, Interval, contributions
+from offscript.statistics import Curve, Estimate, Interval, contributions, samples_for_width
 
 INFINITIES = {"inf": math.inf, "-inf": -math.inf}
 MACHINE = "machine"  # the one part of a recipe that its hash leaves out
@@ -119,6 +119,18 @@ class Measurement:
             by_position=None if curve is None else curve_from_json(curve),
             **fields,
         )
+
+
+def plan_samples(measurements: Sequence[Measurement], width: float) -> dict[str, int]:
+    """How many samples give each figure an interval of the wished width, by a pilot's measurements.
+
+    Figures whose pilot says nothing, because their interval is unbounded or came by enumeration, are left out.
+    """
+    return {
+        entry.name: samples_for_width(Estimate(entry.value, entry.standard_error, entry.interval), entry.n, width)
+        for entry in measurements
+        if math.isfinite(entry.standard_error) and entry.interval.method != "exact"
+    }
 
 
 def environment() -> dict[str, Any]:

@@ -1,34 +1,75 @@
-"""How many words a tagger gives the right part of speech."""
+"""How many words the shipped tagger gives the right part of speech."""
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
-
-import numpy as np
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from offscript.errors import OffscriptError
-from offscript.factcheck.tagging.tagger import PerceptronTagger, TaggedSentence
-from offscript.measures.measurement import Measurement, environment
-from offscript.statistics import rate_interval
+from offscript.measures.question import Answer, Progress, Question, Settings, setting
+
+if TYPE_CHECKING:
+    from offscript.factcheck.tagging.tagger import PerceptronTagger, TaggedSentence
+    from offscript.measures.measurement import Measurement
+    from offscript.measures.subject import Subject
 
 QUESTION = "tagging"
 
 
+class TaggingSettings(Settings):
+    """What is tagged."""
+
+    treebank: Path = setting(about="Sentences with universal parts of speech, in CoNLL-U.", argument=True)
+
+
+class Tagging(Question[TaggingSettings]):
+    """Accuracy of the part-of-speech tagger that ships."""
+
+    name = QUESTION
+    title = "Does the tagger know the parts of speech?"
+    about = "Accuracy of the part-of-speech tagger that ships, on a treebank."
+    Settings = TaggingSettings
+    needs = ()
+    flags = ()
+    headlines = ("accuracy",)
+
+    def measure(self, subject: "Subject", settings: TaggingSettings, progress: Progress) -> Answer:
+        """Over the words of the treebank."""
+        from offscript._files import sha256_of
+        from offscript.factcheck.tagging.tagger import SHIPPED, WEIGHTS, PerceptronTagger, read_treebank
+
+        sentences = list(read_treebank(settings.treebank))
+        recipe = {
+            "tagger": sha256_of(SHIPPED / WEIGHTS),
+            "treebank": str(settings.treebank),
+            "sha256": sha256_of(settings.treebank),
+        }
+        measurements = measure_tagging(PerceptronTagger.load(SHIPPED), sentences, recipe=recipe)
+        speed = measurements[0].n / measurements[0].seconds
+        title = f"{settings.treebank}, {speed:,.0f} words per second"
+        return Answer(measurements, title=title, details={"words_per_second": speed})
+
+
 def measure_tagging(
-    tagger: PerceptronTagger,
-    sentences: Sequence[TaggedSentence],
+    tagger: "PerceptronTagger",
+    sentences: "Sequence[TaggedSentence]",
     *,
     level: float = 0.95,
     recipe: Mapping[str, Any] | None = None,
-) -> list[Measurement]:
+) -> "list[Measurement]":
     """`accuracy` over the words of a treebank, as the treebank cuts them; the interval is over sentences."""
+    import numpy as np
+
+    from offscript.measures.measurement import Measurement, environment
+    from offscript.statistics import rate_interval
+
     if len(sentences) < 2:
-        raise OffscriptError(f"{len(sentences)} sentences to tag", next="give a treebank of two or more")
+        raise OffscriptError(f"need at least 2 sentences to tag, got {len(sentences)}", next="give a larger treebank")
     tagger.tag_words([sentences[0].words])  # loads machine code and tables, which is not tagging
     started = time.perf_counter()
-    found = tagger.tag_words([sentence.words for sentence in sentences])
+    tags = tagger.tag_words([sentence.words for sentence in sentences])
     seconds = time.perf_counter() - started
-    right = np.array([_right(sentence.tags, tags) for sentence, tags in zip(sentences, found, strict=True)])
+    right = np.array([_right(sentence.tags, own) for sentence, own in zip(sentences, tags, strict=True)])
     words = np.array([len(sentence.words) for sentence in sentences])
     measured = Measurement.of(
         rate_interval(right, words, level=level),

@@ -7,21 +7,16 @@ from typing import Any
 
 from offscript import _files
 from offscript.audits.comparison import Comparison, Contrast
-from offscript.audits.questions import QUESTIONS
-from offscript.report.charts.runs import charts_of_runs
+from offscript.measures.words import number, with_interval
+from offscript.report.figures import charts_of_runs, known_question
 from offscript.report.rendering import inert, render
-from offscript.report.words import number, with_interval
 
-_HEADLINES = {
-    "likelihood": ("ppl",),
-    "exposure": ("eb_c.js", "eb_m.js"),
-    "regret": ("q_per_token",),
-    "recovery": ("nll_gap.model", "corpus_bleu_4.model"),
-    "stereotypes": ("ss",),
+_TONES = {
+    "better": "fine",
+    "worse": "found",
+    "different": "cannot-tell",
+    "no difference seen": "for-information",
 }
-"""The figure that a question is known by: the first that the runs share."""
-
-_TONES = {"better": "good", "worse": "bad", "different": "open", "no difference seen": "plain"}
 
 
 def write_comparison(comparison: Comparison, path: Path) -> None:
@@ -53,7 +48,7 @@ def headlines(comparison: Comparison) -> list[Contrast]:
     """The contrasts of the figures that the questions are known by, question by question."""
     found = []
     for question in _questions(comparison):
-        for name in _HEADLINES.get(question, ()):
+        for name in known_question(question).headlines:
             chosen = [contrast for contrast in comparison.contrasts if contrast.figure == f"{question}.{name}"]
             if chosen:
                 found += chosen
@@ -72,12 +67,11 @@ def _questions(comparison: Comparison) -> list[str]:
 
 
 def _section(question: str, comparison: Comparison) -> dict[str, Any]:
-    titles = {known.name: known.title for known in QUESTIONS}
     contrasts = [contrast for contrast in comparison.contrasts if contrast.figure.partition(".")[0] == question]
     charts = charts_of_runs(question, {run.label: run.figures for run in comparison.runs})
     return {
         "name": question,
-        "title": titles.get(question, question),
+        "title": getattr(known_question(question), "title", question),
         "charts": [{"title": title, "spec": inert(spec)} for title, spec in charts],
         "headlines": [_row(contrast) for contrast in headlines(comparison) if contrast in contrasts],
         "rows": [_row(contrast) for contrast in contrasts],

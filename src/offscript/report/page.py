@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from offscript import _files
-from offscript.audits.audit import Answered, Record
-from offscript.report.charts.by_question import charts_of
+from offscript.audits.audit import Record, Section
+from offscript.report.figures import charts_of, finding_of
 from offscript.report.rendering import inert, render
-from offscript.report.words import verdict
 
 
 def write_page(record: Record, path: Path) -> None:
@@ -24,17 +23,18 @@ def render_page(record: Record) -> str:
     return render("audit.html.j2", charts=charts, record=record, sections=sections)
 
 
-def _section(answer: Answered, record: Record) -> dict[str, Any]:
+def _section(answer: Section, record: Record) -> dict[str, Any]:
     recipes = {entry.recipe_hash: entry.recipe for entry in answer.measurements}
     return {
         "name": answer.name,
         "title": answer.title,
-        "verdict": verdict(answer.name, answer.measurements),
+        "finding": finding_of(answer.name, answer.measurements),
         "measurements": answer.measurements,
         "charts": [
-            {"title": title, "spec": inert(spec)} for title, spec in charts_of(answer.name, answer.measurements)
+            {"title": title, "spec": inert(spec)}
+            for title, spec in charts_of(answer.name, answer.measurements, answer.exhibits)
         ],
-        "exhibits": answer.exhibits,
+        "exhibits": [exhibit for exhibit in answer.exhibits if exhibit["kind"] == "texts"],
         "recipes": [json.dumps(recipe, indent=2, ensure_ascii=False) for recipe in recipes.values()],
         "command": command_for(record, answer.name),
     }

@@ -8,8 +8,8 @@ from jinja2 import Environment, FileSystemLoader, select_autoescape
 from markupsafe import Markup
 
 from offscript import __version__
+from offscript.measures.words import number, with_interval
 from offscript.report.vega import vega_script
-from offscript.report.words import number, with_interval
 
 _TEMPLATES = Path(__file__).parent / "templates"
 

@@ -7,12 +7,13 @@ from pathlib import Path
 from offscript import _files
 from offscript.audits.audit import Record
 from offscript.audits.comparison import Comparison
-from offscript.audits.gates import Judged
+from offscript.audits.gates import GateResult
+from offscript.measures.words import with_interval
 from offscript.report.comparison import tally
-from offscript.report.words import verdict, with_interval
+from offscript.report.figures import finding_of
 
 _MARKUP = re.compile(r"([\\`*_\[\]|~$])")
-_SIGNS = {"good": "✅", "bad": "⚠️", "open": "❔", "plain": "ℹ️"}
+_SIGNS = {"fine": "✅", "found": "⚠️", "cannot tell": "❔", "for information": "ℹ️"}
 
 
 def add_summary(path: Path, text: str) -> None:
@@ -21,14 +22,14 @@ def add_summary(path: Path, text: str) -> None:
     _files.write_text(path, f"{before}{text}")
 
 
-def audit_summary(record: Record, judged: Sequence[Judged] = ()) -> str:
-    """Verdicts, gates and what was left out; every figure in a part that unfolds."""
+def audit_summary(record: Record, results: Sequence[GateResult] = ()) -> str:
+    """Findings, gates and what was left out; every figure in a part that unfolds."""
     return "\n".join(
         [
             f"## offscript audit of {plain(record.model)}",
             "",
-            *_gates(judged),
-            *_table(("", "question", "found"), _verdicts(record)),
+            *_gates(results),
+            *_table(("", "question", "found"), _findings(record)),
             "",
             *_unfolding("All figures", _table(("figure", "value", "n"), _figures(record))),
             "",
@@ -36,7 +37,7 @@ def audit_summary(record: Record, judged: Sequence[Judged] = ()) -> str:
     )
 
 
-def comparison_summary(comparison: Comparison, judged: Mapping[str, Sequence[Judged]]) -> str:
+def comparison_summary(comparison: Comparison, results: Mapping[str, Sequence[GateResult]]) -> str:
     """How many figures of each run differ from the first's, and those whose difference is real."""
     first, *others = comparison.runs
     rows = [
@@ -49,7 +50,7 @@ def comparison_summary(comparison: Comparison, judged: Mapping[str, Sequence[Jud
         [
             f"## offscript comparison with {plain(first.label)}",
             "",
-            *(line for of_run in judged.values() for line in _gates(of_run)),
+            *(line for of_run in results.values() for line in _gates(of_run)),
             *(f"- {plain(run.label)}: {tally(comparison, run.label)}" for run in others),
             "",
             *(_table(headings, rows) if rows else ["No figure differs by more than chance."]),
@@ -64,17 +65,18 @@ def plain(text: str) -> str:
     return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _gates(judged: Sequence[Judged]) -> list[str]:
-    lines = [f"- {'❌' if each.failed else '✅'} {plain(str(each.gate))}: {plain(str(each))}" for each in judged]
+def _gates(results: Sequence[GateResult]) -> list[str]:
+    lines = [f"- {'❌' if each.failed else '✅'} {plain(str(each.gate))}: {plain(str(each))}" for each in results]
     return [*lines, ""] if lines else []
 
 
-def _verdicts(record: Record) -> Iterator[tuple[str, ...]]:
+def _findings(record: Record) -> Iterator[tuple[str, ...]]:
     for answer in record.answers:
-        if (found := verdict(answer.name, answer.measurements)) is not None:
-            yield _SIGNS[found.tone], plain(answer.title), f"**{plain(found.headline)}.** {plain(found.told)}"
+        if (finding := finding_of(answer.name, answer.measurements)) is not None:
+            told = f"**{plain(finding.headline)}.** {plain(finding.sentence)}"
+            yield _SIGNS[finding.status], plain(answer.title), told
     for title, reason in record.left_out:
-        yield "–", plain(title), f"Not asked: {plain(reason)}"
+        yield "–", plain(title), f"Skipped: {plain(reason)}"
 
 
 def _figures(record: Record) -> Iterator[tuple[str, ...]]:

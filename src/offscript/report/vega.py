@@ -5,7 +5,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from offscript._files import cache_folder, write_text
-from offscript.report.charts.curves import SCHEMA, Specification
+from offscript.measures.charts import SCHEMA, Specification
 
 CHART_FILES = (".svg", ".png", ".html")
 WIDTH = 640

@@ -31,6 +31,10 @@ class Generated:
     def __len__(self) -> int:
         return len(self.tokens)
 
+    def rows(self) -> list[list[int]]:
+        """Every sequence as a list of tokens, up to its end."""
+        return [row[:size] for row, size in zip(self.tokens.tolist(), self.lengths.tolist(), strict=True)]
+
 
 def generate(
     model: LanguageModel,

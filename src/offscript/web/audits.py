@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, Response
 
-from offscript.audits.audit import read_record
+from offscript.audits.audit import audits_below, read_record
 from offscript.report.page import render_page
 from offscript.web.rendering import render
 
@@ -35,8 +35,7 @@ class StoredAudit(NamedTuple):
 
 def stored_audits(folder: Path) -> list[StoredAudit]:
     """The audits at or below a folder, newest first; results that cannot be read are left out."""
-    found = sorted(folder.glob("**/audit_*.json"), key=lambda path: path.name, reverse=True)
-    listed = (_stored(path.with_name(path.name.replace("audit_", "results_", 1)), folder) for path in found)
+    listed = (_stored(path, folder) for path in audits_below(folder))
     return [entry for entry in listed if entry is not None]
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from offscript.corpora.associations import AssociationTest
 from offscript.corpora.wordlists import SentimentWords
 from offscript.errors import OffscriptError
-from offscript.measures.stereotypes import random_scores, sentiment_scores, weighted_ensemble
+from offscript.measures.stereotypes.baselines import random_scores, sentiment_scores, weighted_ensemble
 
 Scores = dict[str, float]
 

@@ -10,7 +10,9 @@ from offscript.corpora.associations import AssociationTest
 from offscript.corpora.prose import separate_punctuation
 from offscript.corpora.vocabularies import CharacterVocabulary, WordVocabulary
 from offscript.errors import OffscriptError
-from offscript.measures.stereotypes import judge, measure_stereotypes, score_with_causal_model
+from offscript.measures.stereotypes.causal import score_with_causal_model
+from offscript.measures.stereotypes.judgements import judge
+from offscript.measures.stereotypes.scores import measure_stereotypes
 from offscript.models import LanguageModel
 from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
 from offscript.models.transformer import TransformerLanguageModel, TransformerSettings

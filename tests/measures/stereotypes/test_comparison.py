@@ -7,14 +7,10 @@ import pytest
 
 from offscript.corpora.associations import AssociationTest
 from offscript.errors import OffscriptError
-from offscript.measures.stereotypes import (
-    compare,
-    ideal_judgements,
-    judge,
-    random_scores,
-    score_groups,
-    stereotyped_scores,
-)
+from offscript.measures.stereotypes.baselines import ideal_judgements, random_scores, stereotyped_scores
+from offscript.measures.stereotypes.comparison import compare
+from offscript.measures.stereotypes.judgements import judge
+from offscript.measures.stereotypes.scores import score_groups
 
 
 def test_differences_are_those_of_the_scores(many_tests: list[AssociationTest]) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from offscript.corpora.associations import AssociationTest
 from offscript.corpora.wordlists import SentimentWords, count_words, read_sentiment_words
-from offscript.measures.stereotypes import describe_tests, keywords, sentiment_table
+from offscript.measures.stereotypes.description import describe_tests, keywords, sentiment_table
 
 
 def test_counts_by_hand(tests: list[AssociationTest]) -> None:

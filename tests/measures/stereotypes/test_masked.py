@@ -7,7 +7,9 @@ import pytest
 import torch
 
 from offscript.corpora.associations import AssociationTest
-from offscript.measures.stereotypes import judge, measure_stereotypes, score_with_masked_model
+from offscript.measures.stereotypes.judgements import judge
+from offscript.measures.stereotypes.masked import score_with_masked_model
+from offscript.measures.stereotypes.scores import measure_stereotypes
 from offscript.models.masked import MaskedLanguageModel
 
 Maker = Callable[..., AssociationTest]

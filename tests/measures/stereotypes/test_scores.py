@@ -11,17 +11,9 @@ from hypothesis import strategies as st
 
 from offscript.corpora.associations import Association, AssociationTest, read_predictions
 from offscript.errors import OffscriptError
-from offscript.measures.stereotypes import (
-    icat,
-    ideal_judgements,
-    judge,
-    measure_stereotypes,
-    random_scores,
-    score_groups,
-    score_terms,
-    stereotyped_scores,
-)
-from offscript.measures.stereotypes.scores import score_group
+from offscript.measures.stereotypes.baselines import ideal_judgements, random_scores, stereotyped_scores
+from offscript.measures.stereotypes.judgements import judge
+from offscript.measures.stereotypes.scores import icat, measure_stereotypes, score_group, score_groups, score_terms
 
 Outcomes = Callable[..., dict[str, float]]
 SYSTEMS = {

@@ -1,0 +1,235 @@
+"""The papers' tables and figures as data: which models, which measures, and what the paper found."""
+
+import copy
+import math
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from offscript._config import change, first_fault, read_mapping
+from offscript._specification import nearest
+from offscript.audits.cells import Cell, MeasureCall
+from offscript.errors import OffscriptError
+from offscript.experiments.runs import difference
+from offscript.measures.measurement import Measurement
+
+_FOLDER = Path(__file__).parent / "tables"
+SCALES = ("quick", "standard", "paper")
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Bound(_Part):
+    """The paper gives one figure, `VARIANT/QUESTION.NAME`, a value or a bound."""
+
+    figure: str = Field(pattern=r"^[^/]+/[^/]+$")
+    relation: Literal["below", "above", "about"]
+    value: float
+    tolerance: float = Field(0.0, ge=0, description="how far `about` reaches, as a share of the value")
+    source: str
+
+    def __str__(self) -> str:
+        return f"{self.figure} {self.relation} {self.value:g} ({self.source})"
+
+    def judged(self, found: Mapping[str, Measurement]) -> tuple[str, str]:
+        """Our figure in words, and whether its interval decides the paper's statement."""
+        if self.figure not in found:
+            return "not measured", "not measured"
+        entry, reach = found[self.figure], abs(self.value) * self.tolerance
+        low, high = {
+            "below": (-math.inf, self.value),
+            "above": (self.value, math.inf),
+            "about": (self.value - reach, self.value + reach),
+        }[self.relation]
+        inside = low <= entry.interval.lower and entry.interval.upper <= high
+        outside = entry.interval.upper < low or entry.interval.lower > high
+        return _told(entry), "agrees" if inside else "disagrees" if outside else "undecided"
+
+
+class Ordering(_Part):
+    """The paper's figures fall, or rise, from step to step; its own values stand beside the steps.
+
+    Steps are variants, or what takes the place of {} in the figure's name.
+    """
+
+    figure: str = Field(pattern=r"^[^/]+$|\{\}")
+    order: Literal["falls", "rises"]
+    along: dict[str, float | None] = Field(min_length=2)
+    source: str
+
+    def __str__(self) -> str:
+        steps = " → ".join(name if value is None else f"{name} {value:g}" for name, value in self.along.items())
+        return f"{self.figure} {self.order}: {steps} ({self.source})"
+
+    def judged(self, found: Mapping[str, Measurement]) -> tuple[str, str]:
+        """Our figures and the steps between neighbours; the order holds, or breaks, where those exclude zero."""
+        pattern = self.figure if "{}" in self.figure else f"{{}}/{self.figure}"
+        entries = [found.get(pattern.replace("{}", step)) for step in self.along]
+        measured = [entry for entry in entries if entry is not None]
+        if len(measured) < len(entries):
+            return "not measured", "not measured"
+        steps = [
+            difference(*(pair if self.order == "falls" else reversed(pair))) for pair in pairwise(measured)
+        ]  # each positive in the paper's direction
+        holds = all(step.lower > 0 for step in steps)
+        breaks = any(step.upper < 0 for step in steps)
+        shown = " → ".join(_told(entry) for entry in measured)
+        paired = ", ".join(f"[{step.lower:.2g}, {step.upper:.2g}]" for step in steps)
+        return f"{shown}; {self.order} by {paired}", "agrees" if holds else "disagrees" if breaks else "undecided"
+
+
+class Variant(_Part):
+    """What is compared: a model that exists, or the experiment's training recipe with changes.
+
+    Where the experiment trains nothing, it is a system that its settings describe.
+    """
+
+    name: str = Field(pattern=r"^[^/]+$")
+    model: str | None = None
+    begins_with: str | None = Field(None, description="an earlier variant, whose trained weights this one starts from")
+    changes: dict[str, Any] = {}
+    settings: dict[str, Any] = Field({}, description="changes to the measures' settings")
+
+
+class Experiment(_Part):
+    """One table or figure at one scale."""
+
+    name: str
+    paper: str
+    title: str
+    about: str = ""
+    oracle: str | None = None
+    training: dict[str, Any] = {}
+    seeds: int = Field(1, ge=1, description="training runs of each variant; figures are means over them")
+    variants: list[Variant] = Field(min_length=1)
+    measures: list[MeasureCall] = Field(min_length=1)
+    correlations: dict[str, list[str]] = Field({}, description="groups of variants, over whose runs figures correlate")
+    correlated: list[str] = Field([], description="the figures that correlate, `QUESTION.NAME`")
+    expected: list[Bound | Ordering] = []
+
+    @model_validator(mode="after")
+    def _names_are_known(self) -> "Experiment":
+        names = [variant.name for variant in self.variants]
+        for place, variant in enumerate(self.variants):
+            if variant.begins_with is not None and variant.begins_with not in names[:place]:
+                raise ValueError(f"{variant.name} begins with {variant.begins_with!r}, which is no earlier variant")
+        for group, members in self.correlations.items():
+            if unknown := set(members) - set(names):
+                raise ValueError(f"the correlations of {group} name {sorted(unknown)[0]!r}, which is no variant")
+        return self
+
+    def runs_of(self, variant: Variant) -> int:
+        """Only what is trained differs from run to run."""
+        return self.seeds if variant.model is None and self.training else 1
+
+    def cells_of(self, variant: Variant, run: int, seed: int) -> list[Cell]:
+        """The cells of one run, one a measure; run i is trained and measured with seeds that are i higher."""
+        return [
+            Cell(
+                name=variant.name,
+                model=variant.model,
+                trainings=() if variant.model is not None else self._trainings(variant, run),
+                oracle=self.oracle,
+                call=MeasureCall(question=call.question, settings=_merged(call.settings, variant.settings)),
+                seed=seed + run,
+            )
+            for call in self.measures
+        ]
+
+    def _trainings(self, variant: Variant, run: int) -> tuple[dict[str, Any], ...]:
+        """The variant's recipe, after those of the variants whose weights it begins with."""
+        if not self.training:
+            return ()
+        content = copy.deepcopy(self.training)
+        for key, value in variant.changes.items():
+            change(content, key, value)
+        content["seed"] = content.get("seed", 1) + run
+        if variant.begins_with is None:
+            return (content,)
+        [earlier] = [each for each in self.variants if each.name == variant.begins_with]
+        if earlier.model is not None:
+            return ({**content, "warm_start": earlier.model},)
+        return (*self._trainings(earlier, run), content)
+
+
+def experiments() -> dict[str, Path]:
+    """Every experiment by name, `PAPER/TABLE`."""
+    return {str(path.relative_to(_FOLDER).with_suffix("")): path for path in sorted(_FOLDER.glob("*/*.yaml"))}
+
+
+def why_not(name: str, scale: str) -> str | None:
+    """Why an experiment cannot be run here at a scale, or None: it has no such scale, or its data are not here."""
+    if scale not in scales_of(name)[1]:
+        return f"it has no {scale} scale"
+    experiment = read_experiment(name, scale)
+    for text in sorted(_texts(experiment.model_dump())):
+        for variable in re.findall(r"\$\{?(\w+)\}?", text):
+            if variable not in os.environ:
+                return f"{variable} is not set"
+        if "$" in text and not Path(os.path.expandvars(text)).exists():
+            return f"{text} is missing"
+    if scale == "paper" and experiment.training and shutil.which("nvidia-smi") is None:
+        return "made for a GPU, and there is none"
+    return None
+
+
+def _texts(value: Any) -> set[str]:
+    """Every text inside a value."""
+    if isinstance(value, dict):
+        return set().union(*map(_texts, value.values()))
+    if isinstance(value, list | tuple):
+        return set().union(*map(_texts, value))
+    return {value} if isinstance(value, str) else set()
+
+
+def scales_of(name: str) -> tuple[str, list[str]]:
+    """An experiment's title and the scales it can be run at."""
+    content = _content(experiments()[name])
+    return content["title"], list(content["scales"])
+
+
+def read_experiment(name: str, scale: str) -> Experiment:
+    """The experiment with the changes of its scale applied."""
+    known = experiments()
+    if name not in known:
+        raise OffscriptError(f"there is no experiment {name!r}", next=nearest(name, known))
+    if scale not in SCALES:
+        raise OffscriptError(f"there is no scale {scale!r}", next=f"known: {', '.join(SCALES)}")
+    content = _content(known[name])
+    scales = content.pop("scales")
+    if scale not in scales:
+        raise OffscriptError(f"{name} cannot be run at scale {scale}", next=f"it has {', '.join(scales)}")
+    for key, value in scales[scale].items():
+        change(content, key, value)
+    try:
+        return Experiment(name=name, **content)
+    except ValidationError as fault:
+        raise OffscriptError(f"{known[name]}: {first_fault(fault, Experiment)}") from fault
+
+
+def _content(path: Path) -> dict[str, Any]:
+    """A file's keys; those it leaves out are of the experiment that it `extends`."""
+    content = read_mapping(path, "experiment")
+    extended = content.pop("extends", None)
+    return content if extended is None else {**_content(experiments()[extended]), **content}
+
+
+def _merged(settings: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings with a variant's changes; of a setting that holds keys itself, only those named change."""
+    merged = dict(settings)
+    for key, value in changes.items():
+        both = isinstance(value, dict) and isinstance(merged.get(key), dict)
+        merged[key] = {**merged[key], **value} if both else value
+    return merged
+
+
+def _told(entry: Measurement) -> str:
+    return f"{entry.value:.4g} [{entry.interval.lower:.4g}, {entry.interval.upper:.4g}]"

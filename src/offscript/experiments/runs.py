@@ -1,0 +1,78 @@
+"""Several runs of one variant: their mean and its interval, differences in pairs, correlations over all runs."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from offscript.measures.measurement import Measurement
+from offscript.measures.regret.estimation import regret_correlations
+from offscript.statistics import Interval, independent_difference, student_interval
+
+Figures = Mapping[str, Measurement]
+"""What one run was measured to be, by `QUESTION.NAME`."""
+
+_RUNS = "runs"
+
+
+def averaged(runs: Sequence[Figures]) -> dict[str, Measurement]:
+    """Every figure's mean over the runs; its interval tells how far training runs differ. One run stays as it is."""
+    if len(runs) == 1:
+        return dict(runs[0])
+    return {name: _over_runs([figures[name] for figures in runs]) for name in runs[0]}
+
+
+def difference(first: Measurement, second: Measurement) -> Interval:
+    """First less second: by pairs of runs with the same seed where there are several, else from both intervals."""
+    if _RUNS in first.recipe and _RUNS in second.recipe and first.n == second.n:
+        assert first.per_item is not None
+        assert second.per_item is not None
+        return student_interval(first.per_item - second.per_item).interval
+    return independent_difference(first.estimate, second.estimate).interval
+
+
+def correlations(
+    runs: Mapping[str, Sequence[Figures]], correlated: Sequence[str], *, seed: int
+) -> dict[str, Measurement]:
+    """How figures, such as Q and perplexity, correlate over the runs of some variants (Table 4).
+
+    They are called `correlation.FIRST~SECOND`; the recipe holds the table of all runs, which a scatter plot shows.
+    """
+    names = [name.partition(".")[2] for name in correlated]
+    table = [
+        dict(zip(names, (figures[name].value for name in correlated), strict=True))
+        for own in runs.values()
+        for figures in own
+    ]
+    variants = [variant for variant, own in runs.items() for _ in own]
+    found = regret_correlations(table, seed=seed, names=names)
+    return {
+        f"correlation.{first}~{second}": Measurement.of(
+            estimate,
+            question="correlation",
+            name=f"{first}~{second}",
+            n=len(table),
+            seed=seed,
+            seconds=0.0,
+            recipe={
+                "kind": "pearson",
+                "table": [{"variant": name, **row} for name, row in zip(variants, table, strict=True)],
+            },
+        )
+        for (first, second), estimate in found.items()
+    }
+
+
+def _over_runs(entries: Sequence[Measurement]) -> Measurement:
+    values = np.array([entry.value for entry in entries])
+    first = entries[0]
+    return Measurement.of(
+        student_interval(values),
+        question=first.question,
+        name=first.name,
+        n=len(entries),
+        seed=first.seed,
+        seconds=sum(entry.seconds for entry in entries),
+        recipe={_RUNS: [entry.recipe for entry in entries]},
+        higher_is_better=first.higher_is_better,
+        per_item=values,
+    )

@@ -1,0 +1,245 @@
+"""Charts as plain data: Vega-Lite specifications of curves and bars with their intervals.
+
+Nothing here draws: pages embed the specifications, `report/vega.py` writes them to files.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from offscript.measures.measurement import Measurement
+    from offscript.statistics import Curve
+
+SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
+HEIGHT = 260
+Specification = dict[str, Any]
+Chart = tuple[str, Specification]
+"""A title and what is drawn below it."""
+
+
+def curves_of(measurements: "Sequence[Measurement]", prefix: str = "") -> "dict[str, Curve]":
+    """The curves of the figures whose names begin with a prefix, by the rest of their names."""
+    return {
+        entry.name.removeprefix(prefix): entry.by_position
+        for entry in measurements
+        if entry.by_position is not None and entry.name.startswith(prefix)
+    }
+
+
+def charts_by_length(measurements: "Sequence[Measurement]") -> list[Chart]:
+    """A curve for each figure that is known at every length."""
+    curves = curves_of(measurements)
+    return [(f"{name} by length", curve_chart({name: curve}, x="length", y=name)) for name, curve in curves.items()]
+
+
+def curve_chart(
+    curves: "Mapping[str, Curve]", *, x: str, y: str, first: int = 1, reference: float | None = None
+) -> Specification:
+    """Lines with bands over `first`, `first + 1`, …; `reference` draws a rule, such as the 1 of a ratio.
+
+    Points that are infinite are left out of the drawing, and bands where they have no end; the tables have both.
+    """
+    points = [
+        {"series": name, "place": first + place, "value": value, **_bounds(lower, upper)}
+        for name, curve in curves.items()
+        for place, (value, lower, upper) in enumerate(zip(curve.values, curve.lower, curve.upper, strict=True))
+        if math.isfinite(value)
+    ]
+    along = {"field": "place", "type": "quantitative", "title": x, "axis": {"tickMinStep": 1}}
+    legend = {"orient": "top", "symbolOpacity": 1} if len(curves) > 1 else None
+    color = {"field": "series", "type": "nominal", "title": None, "sort": list(curves), "legend": legend}
+    shared = {"x": along, "color": color}
+    band = {
+        "transform": [{"filter": "isValid(datum.upper)"}],
+        "mark": {"type": "area", "opacity": 0.2},
+        "encoding": {**shared, "y": _quantity("lower", y), "y2": {"field": "upper"}},
+    }
+    line = {
+        "mark": {"type": "line", "point": len(points) < 60},
+        "encoding": {**shared, "y": _quantity("value", y), "tooltip": _tooltip(x, y)},
+    }
+    return layered([*([] if reference is None else [rule(reference)]), band, line], points)
+
+
+def layered(layers: list[Specification], points: list[dict[str, Any]]) -> Specification:
+    """Layers over the same points, as wide as the place they are put in."""
+    return {"$schema": SCHEMA, "width": "container", "height": HEIGHT, "data": {"values": points}, "layer": layers}
+
+
+def rule(value: float) -> Specification:
+    """A dashed line across at a value."""
+    return {"mark": {"type": "rule", "strokeDash": [4, 4], "opacity": 0.6}, "encoding": {"y": {"datum": value}}}
+
+
+def _bounds(lower: float, upper: float) -> dict[str, float | None]:
+    bounded = math.isfinite(lower) and math.isfinite(upper)
+    return {"lower": lower if bounded else None, "upper": upper if bounded else None}
+
+
+def _quantity(field: str, title: str) -> Specification:
+    return {"field": field, "type": "quantitative", "title": title, "scale": {"zero": False}}
+
+
+def _tooltip(x: str, y: str) -> list[Specification]:
+    fields = (("series", ""), ("place", x), ("value", y), ("lower", "lower"), ("upper", "upper"))
+    return [
+        {
+            "field": field,
+            "title": title or "series",
+            **({"format": ".4g"} if field in ("value", "lower", "upper") else {}),
+        }
+        for field, title in fields
+    ]
+
+
+def bar_chart(
+    groups: "Mapping[str, Mapping[str, Measurement]]", *, y: str, reference: float | None = None
+) -> Specification:
+    """A bar a figure, side by side within each group; `reference` draws a rule, such as the 50 of an even choice."""
+    points = [
+        {
+            "group": group,
+            "figure": figure,
+            "value": entry.value,
+            "lower": entry.interval.lower,
+            "upper": entry.interval.upper,
+        }
+        for group, figures in groups.items()
+        for figure, entry in figures.items()
+    ]
+    order = list(dict.fromkeys(point["figure"] for point in points))
+    shared = {
+        "x": {"field": "group", "type": "nominal", "title": None, "sort": list(groups), "axis": {"labelAngle": 0}},
+        "xOffset": {"field": "figure", "type": "nominal", "sort": order},
+    }
+    color = {"field": "figure", "type": "nominal", "title": None, "sort": order, "legend": {"orient": "top"}}
+    height = {"type": "quantitative", "title": y}
+    tooltip = [{"field": name} for name in ("group", "figure")]
+    tooltip += [{"field": name, "format": ".4g"} for name in ("value", "lower", "upper")]
+    bars = {
+        "mark": {"type": "bar", "opacity": 0.75},
+        "encoding": {**shared, "y": {"field": "value", **height}, "color": color, "tooltip": tooltip},
+    }
+    intervals = {
+        "mark": {"type": "rule", "strokeWidth": 1.5},
+        "encoding": {**shared, "y": {"field": "lower", **height}, "y2": {"field": "upper"}},
+    }
+    return layered([bars, intervals, *([] if reference is None else [rule(reference)])], points)
+
+
+CONFIDENCE, RIGHT = "confidence of the verdict", "share of verdicts that are right"
+
+
+def reliability_chart(bins: "Sequence[Any]") -> Specification:
+    """Points with intervals; a checker that is sure as often as it is right lies on the dashed diagonal."""
+    points: list[dict[str, Any]] = [
+        {
+            "confidence": each.confidence,
+            "right": each.right.value,
+            "lower": each.right.interval.lower,
+            "upper": each.right.interval.upper,
+            "claims": each.claims,
+        }
+        for each in bins
+    ]
+    along = {"field": "confidence", "type": "quantitative", "title": CONFIDENCE, "scale": {"domain": [0, 1]}}
+    upwards = {"field": "right", "type": "quantitative", "title": RIGHT, "scale": {"domain": [0, 1]}}
+    tooltip = [{"field": field, "type": "quantitative", "format": ".3g"} for field in points[0]] if points else []
+    diagonal = {
+        "data": {"values": [{"confidence": 0, "right": 0}, {"confidence": 1, "right": 1}]},
+        "mark": {"type": "line", "strokeDash": [4, 4], "opacity": 0.6},
+        "encoding": {"x": along, "y": upwards},
+    }
+    bars = {
+        "mark": "rule",
+        "encoding": {"x": along, "y": {**upwards, "field": "lower"}, "y2": {"field": "upper"}},
+    }
+    dots = {
+        "mark": {"type": "point", "filled": True, "opacity": 1},
+        "encoding": {
+            "x": along,
+            "y": upwards,
+            "size": {"field": "claims", "type": "quantitative", "title": "claims"},
+            "tooltip": tooltip,
+        },
+    }
+    return layered([diagonal, bars, dots], points)
+
+
+_LEGEND = {"orient": "top", "symbolOpacity": 1}
+
+
+def trade_off_chart(measurements: "Sequence[Measurement]") -> Specification:
+    """Corpus-BLEU over self-BLEU with both intervals, from a sweep's measurements; up and left is better.
+
+    A figure of no sampler is the diversity of real text: a rule with its interval.
+    """
+    by_sampler: dict[str, dict[str, Measurement]] = {}
+    real = [_span(entry) for entry in measurements if "sampler" not in entry.recipe]
+    for entry in measurements:
+        if "sampler" not in entry.recipe:
+            continue
+        kind = "quality" if ".corpus_bleu" in entry.name else "diversity"
+        by_sampler.setdefault(entry.recipe["sampler"], {})[kind] = entry
+    points = [_point(sampler, **pair) for sampler, pair in by_sampler.items()]
+    color = {"field": "algorithm", "type": "nominal", "title": None, "legend": _LEGEND}
+    x, y = (
+        _free_axis("diversity", "self-BLEU (lower: more diverse)"),
+        _free_axis("quality", "corpus-BLEU (higher: better)"),
+    )
+    line = {
+        "mark": {"type": "line", "point": True},
+        "encoding": {
+            "x": x,
+            "y": y,
+            "color": color,
+            "order": {"field": "diversity", "type": "quantitative"},
+            "tooltip": [{"field": name} for name in ("sampler", "quality", "diversity")],
+        },
+    }
+    rules = [
+        {"x": x, "y": {**y, "field": "lower"}, "y2": {"field": "upper"}},
+        {"x": {**x, "field": "left"}, "x2": {"field": "right"}, "y": y},
+    ]
+    crosses = [{"mark": {"type": "rule", "opacity": 0.4}, "encoding": {**rule, "color": color}} for rule in rules]
+    return {
+        "$schema": SCHEMA,
+        "width": "container",
+        "height": 380,
+        "data": {"values": points},
+        "layer": [*real, line, *crosses],
+    }
+
+
+def _span(entry: "Measurement") -> Specification:
+    """The interval of one self-BLEU as a band from bottom to top."""
+    point = {"left": entry.interval.lower, "right": entry.interval.upper, "text": "real text"}
+    return {
+        "data": {"values": [point]},
+        "layer": [
+            {"mark": {"type": "rect", "opacity": 0.12}, "encoding": {"x2": {"field": "right"}}},
+            {
+                "mark": {"type": "text", "align": "left", "dx": 4, "baseline": "top", "fontStyle": "italic"},
+                "encoding": {"text": {"field": "text"}, "y": {"value": 4}},
+            },
+        ],
+        "encoding": {"x": {**_free_axis("left", "self-BLEU (lower: more diverse)")}},
+    }
+
+
+def _free_axis(field: str, title: str) -> Specification:
+    return {"field": field, "type": "quantitative", "title": title, "scale": {"zero": False}}
+
+
+def _point(sampler: str, *, quality: "Measurement", diversity: "Measurement") -> dict[str, Any]:
+    return {
+        "algorithm": sampler.split(",", 1)[0],
+        "sampler": sampler,
+        "quality": quality.value,
+        "lower": quality.interval.lower,
+        "upper": quality.interval.upper,
+        "diversity": diversity.value,
+        "left": diversity.interval.lower,
+        "right": diversity.interval.upper,
+    }

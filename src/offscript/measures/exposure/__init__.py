@@ -1,0 +1,222 @@
+"""Exposure bias: is a model further from the data on its own histories than on the data's (EB-M, EB-C)?"""
+
+import math
+from collections.abc import Mapping, Sequence
+from statistics import median
+from typing import TYPE_CHECKING, Any, Literal
+
+from offscript.errors import OffscriptError
+from offscript.measures.charts import Chart, curve_chart, curves_of
+from offscript.measures.question import (
+    Answer,
+    Compared,
+    Finding,
+    Names,
+    Need,
+    Progress,
+    Question,
+    Settings,
+    TextSettings,
+    setting,
+)
+from offscript.measures.words import with_interval
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from offscript.measures.measurement import Measurement
+    from offscript.measures.subject import Subject
+    from offscript.statistics import Curve
+
+WRONG = ("corrupted,rate=0.1", "corrupted,rate=0.3", "corrupted,rate=0.5", "random")
+"""The wrong histories of an audit, from Figure 3."""
+
+_HISTORY = "history length"
+_WIDEST = 3  # how many times as wide as the narrowest a band may be
+
+
+class ExposureSettings(TextSettings):
+    """How exposure bias is measured."""
+
+    samples: int = setting(1000, "Sequences drawn from each source.", ge=2)
+    length: int | None = setting(None, "Tokens of a sequence; 50, or a table's own length.")
+    distances: Names = setting(("tv", "js", "gd"), "Of tv, js, gd, kl, kl_reverse, hellinger.")
+    histories: Names = setting((), "Also after: corrupted,rate=0.1 · shuffled · random.", flag="--history")
+    coupled: bool = setting(True, "Draw model and data histories with the same random numbers.")
+    marginal: bool = setting(True, "Measure EB-M too, which takes memory.")
+    data: Literal["corpus", "oracle"] = setting("corpus", "Where data histories come from if both are given.")
+    exact: bool = setting(False, "By enumeration of every sequence, for small models.")
+
+
+class Exposure(Question[ExposureSettings]):
+    """EB-M (eq. 2-6) and, against an oracle, EB-C (eq. 7-9) at every history length."""
+
+    name = "exposure"
+    title = "Does it have exposure bias?"
+    about = "Exposure bias at every history length: EB-M and, against an oracle, EB-C."
+    Settings = ExposureSettings
+    needs = (Need.model, Need.gold)
+    asked_by_default = True
+    headlines = ("eb_c.js", "eb_m.js")
+    compared = (Compared("eb_c.js", "EB-C (js)", 1.0), Compared("eb_m.js", "EB-M (js)", 1.0))
+
+    def plan(self, subject: "Subject") -> ExposureSettings:
+        """With an oracle EB-C after wrong histories too; without one EB-M, on as many sentences as there are."""
+        if subject.has_oracle:
+            passes = (4 + 2 * len(WRONG)) * subject.length
+            samples = subject.affordable(passes)
+            return ExposureSettings(
+                samples=samples, length=subject.length, histories=WRONG, marginal=False, data="oracle"
+            )
+        length = subject.usual_length(subject.samples)
+        rows = subject.rows(count=subject.samples, length=length)
+        return ExposureSettings(samples=subject.affordable(4 * length, most=len(rows)), length=length)
+
+    def measure(self, subject: "Subject", settings: ExposureSettings, progress: Progress) -> Answer:
+        """By sampling, or by enumeration."""
+        from offscript.measures.exposure.estimation import measure_exposure, measure_exposure_exactly
+        from offscript.measures.subject import natural_length
+
+        length = natural_length(subject.model, settings.length)
+        against = subject.required_oracle.name if subject.has_oracle else ", ".join(subject.corpus)
+        title = f"{subject.model.name} against {against}"
+        if settings.exact:
+            if not subject.has_oracle or subject.corpus or settings.histories:
+                raise OffscriptError(
+                    "--exact takes an oracle and neither a corpus nor histories", next="give --oracle MODEL"
+                )
+            oracle = subject.required_oracle
+            exact = measure_exposure_exactly(subject.model, oracle, length=length, distances=settings.distances)
+            return Answer(exact, title=title)
+        data = None
+        if subject.corpus and not (settings.data == "oracle" and subject.has_oracle):
+            data = subject.rows(settings, count=subject.limit, length=length)
+        samples = settings.samples if data is None else min(settings.samples, len(data))
+        shared = self._shared(subject, settings, samples, length) if data is None and not settings.marginal else None
+        measurements = measure_exposure(
+            subject.model,
+            subject.oracle,
+            samples=samples,
+            length=length,
+            seed=subject.seed,
+            distances=settings.distances,
+            histories=settings.histories,
+            coupled=settings.coupled,
+            data=data,
+            marginal=settings.marginal,
+            deviations=shared,
+            batch_size=subject.rows_at_once(),
+            progress=progress.start(_passes(settings, data) * samples),
+        )
+        return Answer(measurements, title=title)
+
+    def _shared(self, subject: "Subject", settings: ExposureSettings, samples: int, length: int) -> Any:
+        """The deviations found by several workers, where the work is shared out."""
+        if subject.shared_deviations is None:
+            return None
+        chosen = {"distances": list(settings.distances), "histories": list(settings.histories)}
+        return subject.shared_deviations(
+            samples=samples, length=length, seed=subject.seed, batch_size=subject.rows_at_once(), **chosen
+        )
+
+    def conclude(self, figures: "Mapping[str, Measurement]") -> Finding | None:
+        """By EB-C where there is an oracle, else by EB-M."""
+        if not figures:
+            return None
+        if "eb_c.js" in figures:
+            ratio = figures["eb_c.js"]
+            sentence = "After its own histories it deviates {} times as much as after the oracle's (EB-C)."
+        else:
+            ratio = figures["eb_m.js"]
+            sentence = "Its marginals deviate {} times as much on its own histories as on the text's (EB-M)."
+        sentence = sentence.format(with_interval(ratio))
+        if ratio.interval.lower == 0 and math.isinf(ratio.interval.upper):
+            return Finding(
+                "Too few samples to tell", f"{sentence} Draw more samples than there are tokens.", "cannot tell"
+            )
+        if ratio.interval.lower > 1:
+            return Finding("Exposure bias found", sentence, "found")
+        if ratio.interval.upper < 1:
+            return Finding("It deviates less on its own histories", sentence, "fine")
+        return Finding("No exposure bias detected", sentence, "fine" if ratio.interval.upper < 1.1 else "cannot tell")
+
+    def charts(self, measurements: "Sequence[Measurement]") -> list[Chart]:
+        """EB-C and EB-M by distance, and CGD after each kind of history."""
+        charts: list[Chart] = []
+        for kind, title in (("eb_c.", "EB-C"), ("eb_m.", "EB-M")):
+            narrow, wide = _by_width(curves_of(measurements, kind))
+            drawn = {
+                f"{title}: deviation on the model's own histories over that on the data's, by distance": narrow,
+                f"{title} by {', '.join(wide)}, with wider bands": wide,
+            }
+            charts += [
+                (name, curve_chart(chosen, x=_HISTORY, y=title, reference=1.0))
+                for name, chosen in drawn.items()
+                if chosen
+            ]
+        return [*charts, *_deviations_by_history(measurements)]
+
+
+class DeviationSettings(Settings):
+    """Which rows of a larger measurement are read, and how."""
+
+    rows: tuple[int, int]
+    length: int
+    distances: Names = ("tv", "js", "gd")
+    histories: Names = ()
+    coupled: bool = True
+    batch_size: int = 256
+
+
+class Deviations(Question[DeviationSettings]):
+    """What EB-C is made of, for some of its rows: a share of a larger measurement's work, done by one worker."""
+
+    name = "deviations"
+    title = "Deviations of some rows"
+    about = "The deviations behind EB-C, for rows from the first to before the last."
+    Settings = DeviationSettings
+    needs = (Need.model, Need.oracle)
+    hidden = True
+
+    def measure(self, subject: "Subject", settings: DeviationSettings, progress: Progress) -> Answer:
+        """`per_item` holds the deviations, [rows, length-1]."""
+        from offscript.measures.exposure.estimation import measure_deviations
+
+        chosen = settings.model_dump(exclude={"rows"})
+        rows = range(*settings.rows)
+        return Answer(measure_deviations(subject.model, subject.required_oracle, rows, seed=subject.seed, **chosen))
+
+
+def _passes(settings: ExposureSettings, data: "Tensor | None") -> int:
+    """How often each sample is read or drawn."""
+    return 3 + (data is None) + 2 * len(settings.histories)
+
+
+def _deviations_by_history(measurements: "Sequence[Measurement]") -> list[Chart]:
+    """CGD after model, data and wrong histories, by the first distance that has them."""
+    curves = curves_of(measurements, "cgd_")
+    for distance in ("tv", "js"):
+        chosen = {
+            name.removesuffix(f".{distance}").replace("_", " "): curve
+            for name, curve in curves.items()
+            if name.endswith(f".{distance}")
+        }
+        if len(chosen) > 2:
+            title = f"Deviation from the oracle after different kinds of history (CGD, {distance})"
+            return [(title, curve_chart(chosen, x=_HISTORY, y="CGD"))]
+    return []
+
+
+def _by_width(curves: "dict[str, Curve]") -> "tuple[dict[str, Curve], dict[str, Curve]]":
+    """Distances with narrow and with wide bands, which would hide the others: few greedy choices are all noise."""
+    widths = {name: _usual_width(curve) for name, curve in curves.items()}
+    widest = _WIDEST * min((width for width in widths.values() if width > 0), default=0.0)
+    narrow = {name: curve for name, curve in curves.items() if widths[name] <= widest}
+    return narrow, {name: curve for name, curve in curves.items() if name not in narrow}
+
+
+def _usual_width(curve: "Curve") -> float:
+    """The median width of the band; two equal infinities are no width."""
+    return median(
+        0.0 if lower == upper else upper - lower for lower, upper in zip(curve.lower, curve.upper, strict=True)
+    )

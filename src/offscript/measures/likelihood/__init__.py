@@ -1,0 +1,53 @@
+"""How well a model predicts a text: nats per token, perplexity, bits per character."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from offscript.measures.question import Answer, Compared, Finding, Need, Progress, Question, TextSettings, setting
+from offscript.measures.words import with_interval
+
+if TYPE_CHECKING:
+    from offscript.measures.measurement import Measurement
+    from offscript.measures.subject import Subject
+
+
+class GoldSettings(TextSettings):
+    """Which text is predicted: of the corpus, or drawn from the oracle."""
+
+    samples: int | None = setting(None, "Read only this many sentences, or draw this many from the oracle.", ge=2)
+    length: int | None = setting(None, "Cut sentences to this many tokens.", flag="--longest", ge=1)
+    whole: bool = setting(True, "Draw sequences of exactly this length from the oracle, with no end.", hidden=True)
+
+
+class Likelihood(Question[GoldSettings]):
+    """`nll`, `ppl` and `bpc` over all the texts."""
+
+    name = "likelihood"
+    title = "How well does it predict held-out text?"
+    about = "Negative log-likelihood, perplexity and bits per character of a text."
+    Settings = GoldSettings
+    needs = (Need.model, Need.gold)
+    asked_by_default = True
+    headlines = ("ppl",)
+    compared = (Compared("nll"), Compared("bpc"))
+
+    def plan(self, subject: "Subject") -> GoldSettings:
+        """As many sentences as the budget has samples."""
+        return GoldSettings(samples=subject.samples, length=subject.length, whole=False)
+
+    def measure(self, subject: "Subject", settings: GoldSettings, progress: Progress) -> Answer:
+        """Score every sentence once."""
+        from offscript.measures.likelihood.estimation import measure_likelihood
+
+        texts = subject.gold(settings)
+        measurements = measure_likelihood(
+            subject.model, texts, batch_size=subject.rows_at_once(64), progress=progress.start(len(texts.tokens))
+        )
+        return Answer(measurements, title=f"{subject.model.name} on {subject.gold_name}")
+
+    def conclude(self, figures: "Mapping[str, Measurement]") -> Finding | None:
+        """A perplexity is neither good nor bad on its own."""
+        if not figures:
+            return None
+        nll, ppl, bpc = (with_interval(figures[name]) for name in ("nll", "ppl", "bpc"))
+        return Finding(f"Perplexity {ppl}", f"That is {nll} nats per token and {bpc} bits per character.")

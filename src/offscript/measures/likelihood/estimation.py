@@ -1,0 +1,115 @@
+"""How well a model predicts a text: nats a token, perplexity, bits a character."""
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from offscript.errors import OffscriptError
+from offscript.measures.measurement import Measurement, environment
+from offscript.measures.texts import Texts
+from offscript.models.approximated import Approximated
+from offscript.models.language_model import LanguageModel
+from offscript.statistics import perplexity_interval, rate_interval, within
+
+Progress = Callable[[int], None]
+
+
+def measure_likelihood(
+    model: LanguageModel, texts: Texts, *, batch_size: int = 64, progress: Progress | None = None
+) -> list[Measurement]:
+    """`nll` (nats a token), `ppl` and `bpc` (bits a character, an end token counting as one), over all the texts.
+
+    Of an approximation also `never_drawn`: the share of tokens to which nothing but its floor gives a probability.
+    """
+    began = time.monotonic()
+    judged = _judged(model, texts.tokens, batch_size=batch_size, progress=progress)
+    totals = -judged.log_likelihoods
+    lengths = np.array([len(row) for row in texts.tokens], dtype=np.float64)
+    characters = np.array(texts.characters, dtype=np.float64)
+    recipe = {
+        "measure": "likelihood",
+        "model": model.name,
+        "weights": model.weight_hash,
+        "data": {"hash": texts.digest, "sequences": len(texts.tokens), "tokens": int(lengths.sum()), **texts.recipe},
+        **_approximation(model),
+        **environment(),
+    }
+    estimates = {
+        "nll": (rate_interval(totals, lengths), totals / lengths, lengths),
+        "ppl": (perplexity_interval(totals, lengths), np.exp(totals / lengths), lengths),
+        "bpc": (rate_interval(totals / math.log(2), characters), totals / math.log(2) / characters, characters),
+    }
+    if isinstance(model, Approximated):
+        estimates["never_drawn"] = (
+            within(rate_interval(judged.never_drawn, lengths), 0, 1),
+            judged.never_drawn / lengths,
+            lengths,
+        )
+    shared = {"n": len(totals), "seed": None, "seconds": time.monotonic() - began, "recipe": recipe}
+    return [
+        Measurement.of(
+            estimate,
+            question="likelihood",
+            name=name,
+            higher_is_better=False,
+            per_item=items,
+            weights=weights,
+            **shared,
+        )
+        for name, (estimate, items, weights) in estimates.items()
+    ]
+
+
+def sequence_log_likelihoods(
+    model: LanguageModel, tokens: Sequence[Sequence[int]], *, batch_size: int = 64, progress: Progress | None = None
+) -> NDArray[np.float64]:
+    """Log-probability of each whole sequence, in the order given; sequences of similar length go together."""
+    return _judged(model, tokens, batch_size=batch_size, progress=progress).log_likelihoods
+
+
+class _Judged(NamedTuple):
+    """The log-probability of each sequence, and how many of its tokens an approximation never drew."""
+
+    log_likelihoods: NDArray[np.float64]  # [sequences]
+    never_drawn: NDArray[np.float64]  # [sequences]
+
+
+def _judged(
+    model: LanguageModel, tokens: Sequence[Sequence[int]], *, batch_size: int, progress: Progress | None
+) -> _Judged:
+    lowest = model.never_drawn if isinstance(model, Approximated) else -math.inf
+    judged = _Judged(np.empty(len(tokens)), np.empty(len(tokens)))
+    for rows in _by_length(tokens, batch_size):
+        longest = max(len(tokens[row]) for row in rows)
+        padded = torch.zeros(len(rows), longest, dtype=torch.long)
+        for place, row in enumerate(rows):
+            padded[place, : len(tokens[row])] = torch.tensor(tokens[row])
+        outside = torch.arange(longest) >= torch.tensor([[len(tokens[row])] for row in rows])
+        found = model.log_likelihoods(padded).double().cpu()
+        judged.never_drawn[rows] = (found <= lowest).masked_fill(outside, False).sum(dim=1).numpy()
+        judged.log_likelihoods[rows] = found.masked_fill(outside, 0.0).sum(dim=1).numpy()
+        if progress is not None:
+            progress(len(rows))
+    if np.isnan(judged.log_likelihoods).any():
+        raise OffscriptError(
+            f"{model.name} gives NaN as a log-probability", next="look at its weights or raise its precision"
+        )
+    return judged
+
+
+def _approximation(model: LanguageModel) -> dict[str, Any]:
+    """How an approximated distribution came about, for the recipe."""
+    if not isinstance(model, Approximated):
+        return {}
+    return {"approximation": {"draws": model.n, "floor": model.floor, "seed": model.seed}}
+
+
+def _by_length(tokens: Sequence[Sequence[int]], batch_size: int) -> Iterator[list[int]]:
+    order = sorted(range(len(tokens)), key=lambda row: len(tokens[row]))
+    for first in range(0, len(order), batch_size):
+        yield order[first : first + batch_size]

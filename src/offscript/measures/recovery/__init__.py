@@ -1,0 +1,144 @@
+"""Self-recovery: how well does a model go on after a bad prefix?"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from offscript.measures.charts import Chart, curve_chart, curves_of
+from offscript.measures.question import (
+    Answer,
+    Compared,
+    Finding,
+    Names,
+    Need,
+    Progress,
+    Question,
+    Table,
+    TextSettings,
+    setting,
+)
+from offscript.measures.words import with_interval
+
+if TYPE_CHECKING:
+    from offscript.measures.measurement import Measurement
+    from offscript.measures.subject import Subject
+
+_PREFIX = 10
+_SHOWN = 4
+
+
+class RecoverySettings(TextSettings):
+    """How self-recovery is measured."""
+
+    samples: int = setting(1000, "Sequences continued for each source.", ge=2)
+    length: int | None = setting(None, "Tokens of a sequence; 50, or a table's own length.")
+    prefix: int = setting(_PREFIX, "Tokens of a prefix.")
+    sources: Names = setting(("model", "data", "shuffled", "random"), "Of model, data, shuffled, random, unrelated.")
+    data: Literal["corpus", "oracle"] = setting("corpus", "Where prefixes and references come from if both are given.")
+    show: int = setting(3, "Continuations to show for each source.", ge=0)
+
+
+class Recovery(Question[RecoverySettings]):
+    """Quality of continuations by distance from good and bad prefixes (Tables 1 and 4)."""
+
+    name = "recovery"
+    title = "Does it recover from bad prefixes?"
+    about = (
+        "Self-recovery: quality of continuations by distance from good and bad prefixes, and the texts side by side."
+    )
+    Settings = RecoverySettings
+    needs = (Need.model, Need.gold)
+    asked_by_default = True
+    headlines = ("nll_gap.model", "corpus_bleu_4.model")
+    compared = (Compared("nll_gap.model", "gap (nats)", 0.0),)
+
+    def plan(self, subject: "Subject") -> RecoverySettings:
+        """Half of the text gives prefixes, the other half references."""
+        from offscript.measures.recovery.estimation import ORDER
+
+        length, half = subject.length, subject.samples // 2
+        if not subject.has_oracle:
+            length = subject.usual_length(subject.samples)
+            half = len(subject.rows(count=subject.samples, length=length)) // 2
+        samples = subject.affordable(10 * length, most=max(2, half))
+        prefix = min(_PREFIX, (length - ORDER) // 2)
+        return RecoverySettings(samples=samples, length=length, prefix=prefix, show=_SHOWN, data="oracle")
+
+    def measure(self, subject: "Subject", settings: RecoverySettings, progress: Progress) -> Answer:
+        """Continue prefixes of every source with the same random numbers."""
+        from offscript.measures.recovery.estimation import continuations, measure_recovery, side_by_side
+        from offscript.measures.subject import columns_of_texts, natural_length
+
+        model, oracle = subject.model, subject.oracle
+        length, samples, data = natural_length(model, settings.length), settings.samples, None
+        if subject.corpus and not (settings.data == "oracle" and oracle is not None):
+            data = subject.rows(settings, count=subject.limit, length=length)
+            samples = min(samples, len(data) // 2)
+        asked: dict[str, Any] = {
+            "length": length,
+            "prefix": settings.prefix,
+            "seed": subject.seed,
+            "data": data,
+            "sources": settings.sources,
+        }
+        measurements = measure_recovery(
+            model,
+            oracle,
+            samples=samples,
+            batch_size=subject.rows_at_once(),
+            progress=progress.start((2 * len(settings.sources) + 3) * samples),
+            **asked,
+        )
+        title = f"{model.name} after prefixes of {settings.prefix} tokens"
+        if not settings.show:
+            return Answer(measurements, title=title, details={"continuations": []})
+        sequences = continuations(model, oracle, samples=max(2, min(settings.show, samples)), **asked)
+        shown = side_by_side(model, sequences, settings.prefix)[: settings.show]
+        columns = [(f"after {source} prefixes", [row[source] for row in shown]) for source in shown[0]]
+        exhibit = columns_of_texts(columns, "prefix → how the model continues it")
+        return Answer(
+            measurements, title=title, exhibits=[exhibit], details={"continuations": shown}, tables=[Table(shown)]
+        )
+
+    def conclude(self, figures: "Mapping[str, Measurement]") -> Finding | None:
+        """By the oracle's view of pairs; without an oracle by corpus-BLEU."""
+        if not figures:
+            return None
+        gaps = {name.removeprefix("nll_gap."): entry for name, entry in figures.items() if name.startswith("nll_gap.")}
+        if not gaps:
+            return _by_quality(figures)
+        listed = "; ".join(f"{with_interval(entry)} after {source} prefixes" for source, entry in gaps.items())
+        sentence = f"Nats per token that its continuations lose compared with those of real prefixes: {listed}."
+        worse = [source for source, entry in gaps.items() if entry.interval.lower > 0]
+        if worse:
+            return Finding(f"Its text is worse after {' and '.join(worse)} prefixes", sentence, "found")
+        return Finding("It recovers from bad prefixes", sentence, "fine")
+
+    def charts(self, measurements: "Sequence[Measurement]") -> list[Chart]:
+        """Gap, NLL and corpus-BLEU by distance from the prefix."""
+        charts, away = [], "tokens from the prefix"
+        if gaps := curves_of(measurements, "nll_gap."):
+            title = "How much worse than after data prefixes the oracle finds the text, by kind of prefix"
+            charts.append((title, curve_chart(gaps, x=away, y="gap (nats)", reference=0.0)))
+        if costs := curves_of(measurements, "nll_oracle."):
+            charts.append(("The oracle's view of continuations", curve_chart(costs, x=away, y="NLL (nats)")))
+        quality = {
+            name.rpartition(".")[2]: curve
+            for name, curve in curves_of(measurements).items()
+            if name.startswith("corpus_bleu")
+        }
+        if quality:
+            title = "Continuations compared with real text at the same places"
+            charts.append((title, curve_chart(quality, x="windows from the prefix", y="corpus-BLEU")))
+        return charts
+
+
+def _by_quality(figures: "Mapping[str, Measurement]") -> Finding:
+    """By corpus-BLEU alone, which has no pairs: real prefixes and bad ones differ where their intervals do not meet."""
+    quality = {name.partition(".")[2]: entry for name, entry in figures.items() if name.startswith("corpus_bleu")}
+    listed = "; ".join(f"{with_interval(entry)} after {source} prefixes" for source, entry in quality.items())
+    sentence = f"Corpus-BLEU of its continuations against real text: {listed}."
+    real = quality.pop("data")
+    worse = [source for source, entry in quality.items() if entry.interval.upper < real.interval.lower]
+    if worse:
+        return Finding(f"Its text is worse after {' and '.join(worse)} prefixes", sentence, "found")
+    return Finding("No harm from bad prefixes detected", sentence, "cannot tell")

@@ -1,0 +1,107 @@
+"""Exposure bias as regret: how far is a model's own text from its oracle's, Q = KL(p‖o)?"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from offscript.measures.charts import Chart, curve_chart, curves_of
+from offscript.measures.question import Answer, Compared, Finding, Need, Progress, Question, Settings, Table, setting
+from offscript.measures.words import with_interval
+
+if TYPE_CHECKING:
+    from offscript.measures.measurement import Measurement
+    from offscript.measures.subject import Subject
+
+
+class RegretSettings(Settings):
+    """How regret is measured."""
+
+    samples: int = setting(1000, "Sequences drawn from the model.", ge=2)
+    length: int | None = setting(None, "Tokens of a sequence; 50, or a table's own length.")
+    exact: bool = setting(False, "By enumeration of every sequence, for small models.")
+    show: int = setting(0, "Also show this many sentences, from the worst to the best Q.", ge=0)
+
+
+class Regret(Question[RegretSettings]):
+    """Q per token and per sequence, the oracle's NLL, accumulated errors (eq. 17-20)."""
+
+    name = "regret"
+    title = "How far is its text from the oracle's?"
+    about = "Exposure bias as regret, Q = KL(p‖o), per token and per sequence; the oracle's NLL; accumulated errors."
+    Settings = RegretSettings
+    needs = (Need.model, Need.oracle)
+    flags = ("seed", "device", "batch_size")
+    asked_by_default = True
+    headlines = ("q_per_token",)
+    compared = (Compared("q_per_sequence", "Q (nats)"),)
+
+    def plan(self, subject: "Subject") -> RegretSettings:
+        """As many samples as two models may read and draw."""
+        return RegretSettings(samples=subject.affordable(4 * subject.length), length=subject.length)
+
+    def measure(self, subject: "Subject", settings: RegretSettings, progress: Progress) -> Answer:
+        """By sampling, or by enumeration."""
+        from offscript.measures.regret.estimation import measure_regret, measure_regret_exactly
+        from offscript.measures.subject import natural_length
+
+        model, oracle = subject.model, subject.required_oracle
+        length = natural_length(model, settings.length)
+        title = f"{model.name} against {oracle.name}"
+        if settings.exact:
+            return Answer(measure_regret_exactly(model, oracle, length=length), title=title)
+        measurements = measure_regret(
+            model,
+            oracle,
+            samples=settings.samples,
+            length=length,
+            seed=subject.seed,
+            batch_size=subject.rows_at_once(),
+            progress=progress.start(4 * settings.samples),
+        )
+        if not settings.show:
+            return Answer(measurements, title=title)
+        sentences = _sentences(subject, measurements, length, settings.show)
+        return Answer(measurements, title=title, details={"sentences": sentences}, tables=[Table(sentences)])
+
+    def conclude(self, figures: "Mapping[str, Measurement]") -> Finding | None:
+        """Regret is never below zero: it is there, or too small to be told from none."""
+        if not figures:
+            return None
+        regret = figures["q_per_token"]
+        drifts = regret.interval.lower > 0
+        return Finding(
+            "Its text drifts from the oracle's" if drifts else "No drift from the oracle's text detected",
+            f"It costs {with_interval(regret)} nats of regret per token; "
+            f"the oracle gives that text {with_interval(figures['nll_oracle'])} nats per token.",
+            "found" if drifts else "fine",
+        )
+
+    def charts(self, measurements: "Sequence[Measurement]") -> list[Chart]:
+        """Regret and excess accumulated error over the first tokens."""
+        curves, charts = curves_of(measurements), []
+        if "q_per_sequence" in curves:
+            chart = curve_chart({"Q": curves["q_per_sequence"]}, x="tokens", y="Q (nats)")
+            charts.append(("Regret accumulated over the first tokens", chart))
+        if "excess_acc_err" in curves:
+            excess = {"excess": curves["excess_acc_err"]}
+            chart = curve_chart(excess, x="tokens", y="excess accumulated error (%)", reference=0.0)
+            charts.append(("Accumulated error beyond what the same errors would cost without exposure bias", chart))
+        return charts
+
+
+def _sentences(
+    subject: "Subject", measurements: "Sequence[Measurement]", length: int, count: int
+) -> list[dict[str, Any]]:
+    """Samples evenly spread from the highest to the lowest Q of their own tokens (Table 5)."""
+    import numpy as np
+
+    from offscript.sampling.generation import generate, texts
+
+    [q] = [entry.per_item for entry in measurements if entry.name == "q_per_token_sampled"]
+    assert q is not None
+    order = np.argsort(-q)
+    chosen = order[np.linspace(0, len(q) - 1, min(count, len(q))).astype(int)]
+    rows = []
+    for row in chosen.tolist():
+        generated = generate(subject.model, 1, length, seed=subject.seed, first_row=row)
+        rows.append({"Q": round(float(q[row]), 4), "text": next(texts(subject.model, generated))})
+    return rows

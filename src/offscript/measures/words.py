@@ -1,0 +1,35 @@
+"""Figures in words: numbers, and numbers with their intervals."""
+
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from offscript.measures.measurement import Measurement
+    from offscript.statistics import Estimate
+
+
+def number(value: float, decimals: int | None = None) -> str:
+    """So many decimals, or four digits that mean something."""
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    if decimals is None:
+        if value == 0:
+            return "0"
+        decimals = min(max(0, 3 - math.floor(math.log10(abs(value)))), 6)
+    return f"{value:,.{decimals}f}".replace("-", "−")
+
+
+def with_interval(entry: "Measurement | Estimate") -> str:
+    """`4.21 (95%: 4.15 to 4.28)`, two digits of the interval's width; an exact figure says so."""
+    if entry.interval.method == "exact":
+        return f"{number(entry.value)} (exact)"
+    decimals = _decimals(entry.interval.upper - entry.interval.lower)
+    low, high = (number(bound, decimals) for bound in (entry.interval.lower, entry.interval.upper))
+    return f"{number(entry.value, decimals)} ({entry.interval.level:.0%}: {low} to {high})"
+
+
+def _decimals(width: float) -> int | None:
+    """Decimals that show two digits of a width."""
+    if not math.isfinite(width) or width <= 0:
+        return None
+    return min(max(0, 1 - math.floor(math.log10(width))), 6)

@@ -1,0 +1,89 @@
+"""What a page shows of figures, by the questions they belong to: findings, charts, and charts of several runs."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from offscript.experiments.reproduce import Reproduction
+from offscript.measures.charts import SCHEMA, Chart, Specification, bar_chart, curve_chart
+from offscript.measures.measurement import Measurement
+from offscript.measures.question import Finding, Question
+from offscript.measures.registry import questions
+from offscript.measures.words import with_interval
+from offscript.report.vega import stacked
+
+Runs = Mapping[str, Mapping[str, Measurement]]
+"""By label: one run's figures, by `QUESTION.NAME`."""
+
+
+def known_question(name: str) -> Question[Any]:
+    """The question of that name; figures of one that is not installed here are listed and drawn plainly."""
+    return questions().get(name) or Question()
+
+
+def finding_of(name: str, measurements: Sequence[Measurement]) -> Finding | None:
+    """What a question found; None where it has no figures."""
+    return known_question(name).conclude({entry.name: entry for entry in measurements})
+
+
+def charts_of(name: str, measurements: Sequence[Measurement], exhibits: Sequence[dict[str, Any]] = ()) -> list[Chart]:
+    """A question's charts, those among its exhibits included."""
+    drawn = [(exhibit["title"], exhibit["spec"]) for exhibit in exhibits if exhibit["kind"] == "chart"]
+    return [*known_question(name).charts(measurements), *drawn]
+
+
+def charts_of_runs(name: str, runs: Runs) -> list[Chart]:
+    """Charts of the figures that a question is compared by, where two runs or more have them."""
+    charts: list[Chart] = []
+    bars: dict[str, dict[str, Measurement]] = {}
+    for compared in known_question(name).compared:
+        entries = _having(f"{name}.{compared.name}", runs)
+        curves = {label: entry.by_position for label, entry in entries.items() if entry.by_position is not None}
+        title = compared.title or compared.name
+        if len(curves) > 1:
+            chart = curve_chart(curves, x="length", y=title, reference=compared.reference)
+            charts.append((f"{title} by length", chart))
+        elif len(entries) > 1:
+            bars[title] = entries
+    if bars:
+        charts.append(("Figures side by side, with intervals", bar_chart(bars, y="value")))
+    return charts
+
+
+def charts_of_reproduction(reproduction: Reproduction) -> dict[str, Specification]:
+    """By name: `VARIANT.QUESTION` and, of several variants together, `QUESTION`; `GROUP.FIRST~SECOND`."""
+    groups, charts = reproduction.groups, {}
+    for name in dict.fromkeys(entry.question for entry in reproduction.figures.values()):
+        if together := charts_of_runs(name, groups):
+            charts[name] = stacked(together)
+        for group, figures in groups.items():
+            own = [entry for entry in figures.values() if entry.question == name]
+            if name == "correlation":
+                charts |= {f"{group}.{entry.name}": scatter_chart(entry) for entry in own}
+            elif own and (alone := charts_of(name, own)):
+                charts[f"{group}.{name}"] = stacked(alone)
+    return charts
+
+
+def scatter_chart(correlation: Measurement) -> Specification:
+    """The runs behind a correlation, coloured by variant; the correlation itself is the title (Table 4's plots)."""
+    x, y = correlation.name.split("~")
+    encoding = {"x": _axis(x), "y": _axis(y), "color": {"field": "variant", "type": "nominal", "sort": None}}
+    return {
+        "$schema": SCHEMA,
+        "title": f"correlation {with_interval(correlation)}",
+        "width": "container",
+        "height": 380,
+        "data": {"values": correlation.recipe["table"]},
+        "mark": {"type": "point", "filled": True, "size": 70, "tooltip": {"content": "data"}},
+        "encoding": encoding,
+    }
+
+
+def _axis(figure: str) -> Specification:
+    return {"field": figure, "type": "quantitative", "title": figure, "scale": {"zero": False}}
+
+
+def _having(figure: str, runs: Runs) -> dict[str, Measurement]:
+    entries = {label: figures[figure] for label, figures in runs.items() if figure in figures}
+    return {label: entry for label, entry in entries.items() if math.isfinite(entry.value)}

@@ -1,0 +1,192 @@
+"""The papers' tables as data: every one reads at every scale, and statements are judged by intervals."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from offscript.audits.store import read_results
+from offscript.errors import OffscriptError
+from offscript.experiments.experiment import (
+    Bound,
+    Experiment,
+    Ordering,
+    change,
+    experiments,
+    read_experiment,
+    scales_of,
+    why_not,
+)
+from offscript.experiments.reproduce import reproduce, store_reproduction
+from offscript.measures.measurement import Measurement
+from offscript.measures.question import Answer, Progress, Settings
+from offscript.measures.registry import question
+from offscript.measures.regret import Regret
+from offscript.measures.retrieval import Retrieval
+from offscript.measures.subject import Subject
+from offscript.statistics import Interval
+from offscript.training.recipe import recipe_from
+
+EVERY = [(name, scale) for name in experiments() for scale in scales_of(name)[1]]
+
+
+def figure(value: float, reach: float, name: str = "eb_c.js") -> Measurement:
+    return Measurement(
+        question="exposure",
+        name=name,
+        value=value,
+        standard_error=reach / 2,
+        interval=Interval(value - reach, value + reach, 0.95, "bootstrap"),
+        n=10,
+        seed=1,
+        seconds=0.0,
+        recipe={},
+    )
+
+
+@pytest.mark.parametrize(("name", "scale"), EVERY)
+def test_every_experiment_reads_and_its_recipes_check(name: str, scale: str) -> None:
+    experiment = read_experiment(name, scale)
+    for variant in experiment.variants:
+        for cell in experiment.cells_of(variant, 0, seed=1):
+            known = question(cell.call.question)
+            known.settings({key: value for key, value in cell.call.settings.items() if key not in ("corpus", "limit")})
+            for content in cell.trainings:
+                recipe_from(content)
+    variants = {variant.name for variant in experiment.variants} | set(experiment.correlations)
+    for expected in experiment.expected:
+        of_variants = isinstance(expected, Ordering) and "{}" not in expected.figure
+        named = set(expected.along) if of_variants else {expected.figure.split("/")[0]}
+        assert named <= variants
+
+
+@pytest.mark.parametrize(
+    ("relation", "value", "verdict"),
+    [
+        ("below", 1.2, "agrees"),
+        ("below", 0.8, "disagrees"),
+        ("below", 1.0, "undecided"),
+        ("above", 0.8, "agrees"),
+        ("above", 1.2, "disagrees"),
+        ("about", 1.0, "agrees"),
+        ("about", 2.0, "disagrees"),
+    ],
+)
+def test_an_interval_decides_a_bound(relation: str, value: float, verdict: str) -> None:
+    bound = Bound(figure="A/exposure.eb_c.js", relation=relation, value=value, tolerance=0.15, source="here")
+    assert bound.judged({"A/exposure.eb_c.js": figure(1.0, 0.1)})[1] == verdict
+    assert bound.judged({})[1] == "not measured"
+
+
+@pytest.mark.parametrize(
+    ("values", "verdict"), [((3.0, 2.0, 1.0), "agrees"), ((3.0, 1.0, 2.0), "disagrees"), ((3.0, 2.9, 1.0), "undecided")]
+)
+def test_an_ordering_holds_where_neighbours_do_not_meet(values: tuple[float, ...], verdict: str) -> None:
+    ordering = Ordering(figure="exposure.eb_c.js", order="falls", along={"a": 9.0, "b": None, "c": 7.0}, source="here")
+    found = {f"{name}/exposure.eb_c.js": figure(value, 0.2) for name, value in zip("abc", values, strict=True)}
+    assert ordering.judged(found)[1] == verdict
+    within = ordering.model_copy(update={"figure": "A/exposure.eb_c.{}"})
+    assert within.judged({f"A/exposure.eb_c.{name[0]}": entry for name, entry in found.items()})[1] == verdict
+
+
+def test_changes_reach_into_lists() -> None:
+    content = {"measures": [{"settings": {"samples": 1}}, {"settings": {}}]}
+    change(content, "measures.*.settings.samples", 7)
+    change(content, "measures.0.settings.length", 3)
+    assert content == {"measures": [{"settings": {"samples": 7, "length": 3}}, {"settings": {"samples": 7}}]}
+
+
+def test_unknown_names_are_named_with_what_is_near() -> None:
+    with pytest.raises(OffscriptError, match="did you mean 'exposure-bias/figure-2'"):
+        read_experiment("exposure-bias/figure-22", "quick")
+    with pytest.raises(OffscriptError, match="known: quick, standard, paper"):
+        read_experiment("exposure-bias/figure-2", "huge")
+
+
+def small_experiment(oracle: Path) -> Experiment:
+    return Experiment(
+        name="tests/small",
+        paper="none",
+        title="A table and its student",
+        oracle=str(oracle),
+        training={
+            "model": {"kind": "lstm", "hidden": 4, "embedding": 4},
+            "data": {"kind": "samples", "model": str(oracle), "length": 2, "size": 16, "epoch": 64, "validation": 32},
+            "stop": {"epochs": 1},
+        },
+        variants=[{"name": "itself", "model": str(oracle)}, {"name": "student"}],
+        measures=[{"question": "regret", "settings": {"samples": 50, "length": 2}}],
+        expected=[
+            {"figure": "itself/regret.q_per_token", "relation": "about", "value": 0.0, "source": "by definition"}
+        ],
+    )
+
+
+def test_a_reproduction_trains_measures_judges_and_runs_nothing_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    oracle = tmp_path / "table.json"
+    oracle.write_text(
+        '{"kind": "tabular", "vocabulary": ["A", "B"], "length": 2,'
+        ' "next": {"": [0.5, 0.5], "A": [0.9, 0.1], "B": [0.5, 0.5]}}'
+    )
+    experiment = small_experiment(oracle)
+    found = reproduce(experiment, tmp_path / "out")
+    assert [each.verdict for each in found.statements] == ["agrees"]
+    assert found.figures["itself/regret.q_per_token"].value == 0.0
+    assert found.figures["student/regret.q_per_token"].value > 0.0
+    paths = store_reproduction(found, tmp_path / "stored", "quick")
+    assert {entry.name for entry in read_results(paths[1])} >= {"q_per_token", "nll_oracle"}
+    monkeypatch.setattr(Regret, "measure", None)
+    again = reproduce(experiment, tmp_path / "out")
+    assert again.figures == found.figures
+
+
+def test_a_system_without_a_model_is_told_by_its_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Ranking(Settings):
+        ranker: str
+        documents: str
+
+    def measure(self: Retrieval, subject: Subject, settings: Ranking, progress: Progress) -> Answer:
+        entry = figure(len(settings.ranker), 0.5, "recall@1")
+        return Answer([dataclasses.replace(entry, question="retrieval", recipe={"in": settings.documents})])
+
+    monkeypatch.setattr(Retrieval, "Settings", Ranking)
+    monkeypatch.setattr(Retrieval, "measure", measure)
+    experiment = Experiment(
+        name="tests/retrieval",
+        paper="none",
+        title="Two rankers",
+        seeds=3,
+        variants=[{"name": "short", "settings": {"ranker": "a"}}, {"name": "long", "settings": {"ranker": "abc"}}],
+        measures=[{"question": "retrieval", "settings": {"documents": "$NOWHERE/documents"}}],
+        expected=[
+            {"figure": "retrieval.recall@1", "order": "rises", "along": {"short": 1, "long": 3}, "source": "here"}
+        ],
+    )
+    monkeypatch.setenv("NOWHERE", "/data")
+    found = reproduce(experiment, tmp_path)
+    assert [each.verdict for each in found.statements] == ["agrees"]
+    assert found.figures["long/retrieval.recall@1"].recipe == {"in": "/data/documents"}
+    assert not (tmp_path / "models").exists()
+
+
+def test_a_model_measure_without_a_model_is_refused(tmp_path: Path) -> None:
+    experiment = Experiment(
+        name="tests/none", paper="none", title="-", variants=[{"name": "nobody"}], measures=[{"question": "regret"}]
+    )
+    with pytest.raises(OffscriptError, match="nobody has no model"):
+        reproduce(experiment, tmp_path)
+
+
+def test_what_cannot_be_run_here_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OFFSCRIPT_DATA", raising=False)
+    assert why_not("exposure-bias/figure-2", "quick") is None
+    assert why_not("regret/table-3", "quick") == "OFFSCRIPT_DATA is not set"
+    assert why_not("regret/table-3", "paper") == "it has no paper scale"
+    monkeypatch.setenv("OFFSCRIPT_DATA", str(tmp_path))
+    assert why_not("regret/table-3", "quick") == "$OFFSCRIPT_DATA/seqgan-oracle is missing"
+    (tmp_path / "seqgan-oracle").mkdir()
+    assert why_not("regret/table-3", "quick") is None
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert why_not("exposure-bias/figure-2", "paper") == "made for a GPU, and there is none"
