@@ -23,10 +23,8 @@ from offscript.models.neural import NeuralLanguageModel
 from offscript.sampling import generate
 from offscript.sampling.randomness import Draws
 from offscript.training import recipe_from, train
-from offscript.training.adversarial import AdversarialSettings, padded_with_end, rewards_by_position
+from offscript.training.adversarial import AdversarialSettings, SeqGAN, alikeness, padded_with_end, rewards_by_position
 from offscript.training.algorithm import Step, TokenBatch
-from offscript.training.diversity import alikeness
-from offscript.training.seqgan import SeqGAN
 
 Network = Callable[..., NeuralLanguageModel]
 GANS = {"seqgan": "lstm", "rankgan": "lstm", "leakgan": "manager-worker", "recurrent-gan": "noise-lstm"}

@@ -11,9 +11,8 @@ from torch import Tensor
 from offscript.learning import Fleet, OptimiserSettings
 from offscript.models.neural import NeuralLanguageModel
 from offscript.models.registry import load_model
-from offscript.training.algorithm import Step, TokenBatch
+from offscript.training.algorithm import Step, TokenBatch, summed_log_likelihoods
 from offscript.training.cooperative import Cooperative, CooperativeSettings, mediator_for, next_token_divergences
-from offscript.training.rewards import summed_log_likelihoods
 
 Network = Callable[..., NeuralLanguageModel]
 LENGTH = 2

@@ -12,9 +12,14 @@ from offscript.models.language_model import preceded_by_start
 from offscript.models.neural import NeuralLanguageModel
 from offscript.training import recipe_from
 from offscript.training.algorithm import Step, TokenBatch
+from offscript.training.likelihood import (
+    ScheduledSampling,
+    ScheduledSamplingSettings,
+    TeacherForcing,
+    curriculum,
+    negative_log_likelihood,
+)
 from offscript.training.loop import _algorithm
-from offscript.training.scheduled_sampling import ScheduledSampling, ScheduledSamplingSettings, curriculum
-from offscript.training.teacher_forcing import TeacherForcing, negative_log_likelihood
 
 Network = Callable[..., NeuralLanguageModel]
 GOLD = [0, 2, 1]

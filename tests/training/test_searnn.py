@@ -15,8 +15,7 @@ from offscript.learning import Fleet, OptimiserSettings
 from offscript.models.neural import NeuralLanguageModel
 from offscript.models.registry import load_model
 from offscript.sampling.randomness import Draws
-from offscript.training.algorithm import Step, TokenBatch
-from offscript.training.rewards import summed_log_likelihoods
+from offscript.training.algorithm import Step, TokenBatch, summed_log_likelihoods
 from offscript.training.searnn import Searnn, SearnnSettings, choose_contexts, choose_tokens
 
 Network = Callable[..., NeuralLanguageModel]

@@ -11,7 +11,7 @@ from offscript.corpora import WordVocabulary
 from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
 from offscript.models.neural import NeuralLanguageModel
 from offscript.training.algorithm import AlgorithmSettings, Step, TokenBatch
-from offscript.training.teacher_forcing import TeacherForcing
+from offscript.training.likelihood import TeacherForcing
 
 TOKENS = torch.tensor([[0, 1, 2, 1], [2, 2, 0, 0], [1, 0, 0, 0]])
 LENGTHS = [4, 2, 1]

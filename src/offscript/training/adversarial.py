@@ -1,25 +1,28 @@
-"""What the text GANs that learn by policy gradients share: a judge, its lessons, roll-outs, and the controls."""
+"""SeqGAN (Yu et al. 2017), and what it shares with the other text GANs that learn by policy gradients."""
 
 from abc import abstractmethod
 from collections.abc import Callable
 from typing import ClassVar, Literal
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from pydantic import Field
 from torch import Tensor, nn
+from torch.nn import functional
 
 from offscript.errors import OffscriptError
 from offscript.learning import Fleet, Loss, OptimiserSettings, build_optimiser, update
 from offscript.models.discriminator import ConvolutionalDiscriminator, ConvolutionSettings
 from offscript.models.neural import NeuralLanguageModel
-from offscript.sampling.generation import generate, lengths_until
+from offscript.sampling.generation import lengths_until
 from offscript.sampling.randomness import Draws
-from offscript.training.algorithm import Algorithm, AlgorithmSettings, Step, TokenBatch
-from offscript.training.diversity import alikeness
-from offscript.training.rewards import real_until
+from offscript.training.algorithm import Algorithm, AlgorithmSettings, Step, TokenBatch, draw_batch
 from offscript.training.rollouts import Branches, roll_out
 
 _DEALING, _ROLLING = 7, 1
+_SMOOTHING = 0.1
+IntArray = NDArray[np.int64]
 Judge = Callable[[Tensor], Tensor]
 """What sequences [n, time] are worth, [n]."""
 
@@ -110,9 +113,7 @@ class Adversarial(Algorithm):
         return {"judge_loss": float(loss.detach()), **alikeness(drawn.tokens)}
 
     def _drawn(self, model: NeuralLanguageModel, batch: TokenBatch, seed: tuple[int, ...]) -> TokenBatch:
-        rows, time = batch.tokens.shape
-        drawn = generate(model, rows, time, seed=seed, stop_at_end=self.settings.stop_at_end)
-        return TokenBatch(drawn.tokens.to(model.device), real_until(drawn.lengths.to(model.device), time))
+        return draw_batch(model, *batch.tokens.shape, seed=seed, stop_at_end=self.settings.stop_at_end)
 
     def _controlled(self, rewards: Tensor, draws: Draws) -> Tensor:
         """The rewards [rows, time], or what a control puts in their place."""
@@ -132,6 +133,22 @@ class Adversarial(Algorithm):
             return rewards
         others = max(1, len(rewards) - 1)
         return rewards - (rewards.sum(dim=0) - rewards) / others
+
+
+class SeqGAN(Adversarial):
+    """The policy gradient of the discriminator's belief, through Monte-Carlo roll-outs of every prefix."""
+
+    name: ClassVar[str] = "seqgan"
+
+    def judge_loss(self, real: Tensor, drawn: Tensor) -> Tensor:
+        """Cross-entropy of telling real sequences from drawn ones."""
+        logits = self.judge(torch.cat([real, drawn]))
+        truth = torch.arange(len(logits), device=logits.device) < len(real)
+        return functional.binary_cross_entropy_with_logits(logits, truth.to(logits))
+
+    def judgement(self, real: Tensor) -> Judge:
+        """The probability that a sequence is real; none is needed to compare with."""
+        return lambda sequences: self.judge(sequences).sigmoid()
 
 
 def rewards_by_position(
@@ -166,3 +183,37 @@ def padded_with_end(batch: TokenBatch, model: NeuralLanguageModel) -> Tensor:
 def _nothing(model: NeuralLanguageModel) -> Tensor:
     """A loss that moves no weight."""
     return torch.stack([parameter.sum() for parameter in model.parameters()]).sum() * 0.0
+
+
+def alikeness(tokens: Tensor, order: int = 3) -> dict[str, float]:
+    """Whether a generator collapses, for its log, on the few sequences [rows, time] of one batch.
+
+    `distinct_share`: different sequences; `self_bleu`: BLEU of each against all others. The question `diversity`
+    measures the same with intervals, in a package that this one cannot import; a test holds the two together.
+    """
+    rows = tokens.cpu().numpy()
+    found = {"distinct_share": len(np.unique(rows, axis=0)) / len(rows)}
+    return {**found, "self_bleu": self_bleu(rows, min(order, rows.shape[1]))} if len(rows) > 1 else found
+
+
+def self_bleu(rows: IntArray, order: int) -> float:
+    """The mean of BLEU-`order` over sequences of one length, NLTK's smoothing method 1."""
+    logarithms = np.zeros(len(rows))
+    unknown = np.zeros(len(rows), dtype=bool)
+    for n in range(1, order + 1):
+        counts = _counts(rows, n)
+        second, first = np.partition(counts, -2, axis=0)[-2:] if len(rows) > 1 else (counts[0] * 0, counts[0])
+        allowed = np.where((counts == first) & ((counts == first).sum(axis=0) == 1), second, first)
+        matches = np.minimum(counts, allowed).sum(axis=1)
+        unknown |= (matches == 0) & (n == 1)
+        logarithms += np.log(np.where(matches == 0, _SMOOTHING, matches) / (rows.shape[1] - n + 1))
+    return float(np.where(unknown, 0.0, np.exp(logarithms / order)).mean())
+
+
+def _counts(rows: IntArray, n: int) -> IntArray:
+    """How often each n-gram of the batch stands in each row, [rows, n-grams]."""
+    windows = np.lib.stride_tricks.sliding_window_view(rows, n, axis=1)  # [rows, time - n + 1, n]
+    _, grams = np.unique(windows.reshape(-1, n), axis=0, return_inverse=True)
+    counts = np.zeros((len(rows), int(grams.max()) + 1), dtype=np.int64)
+    np.add.at(counts, (np.repeat(np.arange(len(rows)), windows.shape[1]), grams.reshape(-1)), 1)
+    return counts

@@ -14,6 +14,7 @@ from offscript.learning import Fleet, Loss, OptimiserSettings
 from offscript.models.language_model import LanguageModel, require_same_vocabulary
 from offscript.models.neural import NeuralLanguageModel
 from offscript.models.registry import load_model
+from offscript.sampling.generation import generate
 from offscript.training.recipe import Recipe
 
 
@@ -74,6 +75,24 @@ def settings_of(schema: type[Settings], name: str, recipe: Recipe) -> Settings:
         return schema(**recipe.algorithm_settings)
     except ValidationError as fault:
         raise OffscriptError(f"the settings of {name} do not fit", why=first_fault(fault, schema)) from fault
+
+
+def draw_batch(
+    model: NeuralLanguageModel, rows: int, time: int, *, seed: tuple[int, ...], stop_at_end: bool
+) -> TokenBatch:
+    """Sequences of the model's own, on its device."""
+    drawn = generate(model, rows, time, seed=seed, stop_at_end=stop_at_end)
+    return TokenBatch(drawn.tokens.to(model.device), real_until(drawn.lengths.to(model.device), time))
+
+
+def real_until(lengths: Tensor, time: int) -> Tensor:
+    """Which of `time` positions lie within the lengths, [..., time]."""
+    return torch.arange(time, device=lengths.device) < lengths.unsqueeze(-1)
+
+
+def summed_log_likelihoods(model: LanguageModel, tokens: Tensor, real: Tensor) -> Tensor:
+    """Log-probability [rows] of each sequence's real tokens, without a gradient."""
+    return model.log_likelihoods(tokens).double().where(real, 0.0).sum(dim=1)
 
 
 def load_oracle(text: str, model: NeuralLanguageModel) -> LanguageModel:

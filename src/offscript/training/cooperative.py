@@ -14,10 +14,16 @@ from offscript.learning import Fleet, Loss, OptimiserSettings, build_optimiser, 
 from offscript.models.language_model import LanguageModel
 from offscript.models.neural import NeuralLanguageModel
 from offscript.models.storage import build
-from offscript.sampling.generation import generate
-from offscript.training.algorithm import Algorithm, AlgorithmSettings, Step, TokenBatch, load_oracle
-from offscript.training.rewards import real_until, summed_log_likelihoods
-from offscript.training.teacher_forcing import negative_log_likelihood
+from offscript.training.algorithm import (
+    Algorithm,
+    AlgorithmSettings,
+    Step,
+    TokenBatch,
+    draw_batch,
+    load_oracle,
+    summed_log_likelihoods,
+)
+from offscript.training.likelihood import negative_log_likelihood
 
 _SIZES = {"lstm": ("hidden", "embedding"), "transformer": ("width",)}
 """What of each kind of network the mediator multiplies."""
@@ -83,8 +89,7 @@ class Cooperative(Algorithm):
             update(self._optimiser, torch.stack(losses).sum() / tokens, clip=self._clip, fleet=self._fleet)
 
     def _drawn(self, model: NeuralLanguageModel, rows: int, time: int, seed: tuple[int, ...]) -> TokenBatch:
-        drawn = generate(model, rows, time, seed=seed, stop_at_end=self.settings.stop_at_end)
-        return TokenBatch(drawn.tokens.to(model.device), real_until(drawn.lengths.to(model.device), time))
+        return draw_batch(model, rows, time, seed=seed, stop_at_end=self.settings.stop_at_end)
 
     def _estimate(self, model: NeuralLanguageModel, data: TokenBatch, drawn: TokenBatch) -> dict[str, float]:
         """JS of data and generator in nats a sequence: (KL(data‖M) + KL(G‖M)) / 2 on the step's sequences.

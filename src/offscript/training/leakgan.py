@@ -13,10 +13,9 @@ from offscript.models.discriminator import ConvolutionalDiscriminator
 from offscript.models.language_model import preceded_by_start
 from offscript.models.manager_worker import ManagerWorker
 from offscript.models.neural import NeuralLanguageModel
-from offscript.training.adversarial import AdversarialSettings
+from offscript.training.adversarial import AdversarialSettings, SeqGAN
 from offscript.training.algorithm import AlgorithmSettings, Step, TokenBatch
-from offscript.training.seqgan import SeqGAN
-from offscript.training.teacher_forcing import negative_log_likelihood
+from offscript.training.likelihood import negative_log_likelihood
 
 
 class LeakGANSettings(AdversarialSettings):

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from offscript import __version__
+from offscript._plugins import Registry
 from offscript._specification import nearest
 from offscript.corpora.batching import Batch
 from offscript.errors import OffscriptError
@@ -36,32 +37,26 @@ from offscript.models.neural import NeuralLanguageModel
 from offscript.models.registry import load_model, usable_device
 from offscript.models.storage import build, save
 from offscript.training.algorithm import Algorithm, Step, TokenBatch, settings_of
-from offscript.training.cooperative import Cooperative
 from offscript.training.data import TrainingData, open_data
-from offscript.training.leakgan import LeakGAN
-from offscript.training.minimum_risk import MinimumRisk
-from offscript.training.rankgan import RankGAN
 from offscript.training.recipe import Recipe, kind_and_settings, recipe_from
-from offscript.training.recurrent_gan import RecurrentGAN
-from offscript.training.reinforce import Reinforce
-from offscript.training.scheduled_sampling import ScheduledSampling
-from offscript.training.searnn import Searnn
-from offscript.training.seqgan import SeqGAN
-from offscript.training.teacher_forcing import TeacherForcing
 
-_KNOWN: tuple[type[Algorithm], ...] = (
-    TeacherForcing,
-    ScheduledSampling,
-    Searnn,
-    MinimumRisk,
-    Reinforce,
-    Cooperative,
-    SeqGAN,
-    RankGAN,
-    LeakGAN,
-    RecurrentGAN,
+_BELOW = "offscript.training"
+ALGORITHMS: Registry[type[Algorithm]] = Registry(
+    "algorithm",
+    "offscript.algorithms",
+    {
+        "teacher-forcing": f"{_BELOW}.likelihood:TeacherForcing",
+        "scheduled-sampling": f"{_BELOW}.likelihood:ScheduledSampling",
+        "searnn": f"{_BELOW}.searnn:Searnn",
+        "minimum-risk": f"{_BELOW}.rewards:MinimumRisk",
+        "reinforce": f"{_BELOW}.rewards:Reinforce",
+        "cooperative": f"{_BELOW}.cooperative:Cooperative",
+        "seqgan": f"{_BELOW}.adversarial:SeqGAN",
+        "rankgan": f"{_BELOW}.rankgan:RankGAN",
+        "leakgan": f"{_BELOW}.leakgan:LeakGAN",
+        "recurrent-gan": f"{_BELOW}.recurrent_gan:RecurrentGAN",
+    },
 )
-ALGORITHMS: dict[str, type[Algorithm]] = {algorithm.name: algorithm for algorithm in _KNOWN}
 """What a recipe's `algorithm` may say for a language model."""
 
 MODEL = "model"

@@ -18,9 +18,8 @@ from offscript.models.neural import NeuralLanguageModel
 from offscript.models.noise_lstm import NoiseLSTM
 from offscript.sampling.generation import generate
 from offscript.sampling.randomness import Draws, as_normal
-from offscript.training.adversarial import padded_with_end
+from offscript.training.adversarial import alikeness, padded_with_end
 from offscript.training.algorithm import Algorithm, AlgorithmSettings, Step, TokenBatch
-from offscript.training.diversity import alikeness
 
 _NOISE, _BETWEEN = 0, 1
 

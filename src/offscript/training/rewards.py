@@ -1,18 +1,33 @@
-"""What a sequence is worth: the oracle's log-likelihood, an entropy term (eq. 22) and a brevity penalty (eq. 67)."""
+"""Algorithms that raise the expected reward of sequences: REINFORCE (Williams 1992), minimum risk (Shen et al. 2016).
 
-from typing import Literal
+The reward is the oracle's log-likelihood with an entropy term (eq. 22) and a brevity penalty (eq. 67).
+"""
+
+from typing import ClassVar, Literal
 
 import torch
 from pydantic import Field
 from torch import Tensor
 
+from offscript.learning import Fleet, Loss, OptimiserSettings
 from offscript.models.language_model import LanguageModel
 from offscript.models.neural import NeuralLanguageModel
+from offscript.sampling.generation import lengths_until
 from offscript.sampling.randomness import Draws
-from offscript.training.algorithm import AlgorithmSettings
+from offscript.training.algorithm import (
+    Algorithm,
+    AlgorithmSettings,
+    Step,
+    TokenBatch,
+    draw_batch,
+    load_oracle,
+    real_until,
+    summed_log_likelihoods,
+)
+from offscript.training.rollouts import Branches, roll_out
 
-_DEALING = 7
-"""The stream of the random numbers that deal rewards out."""
+_DEALING, _CONTEXTS = 7, 8
+"""Streams of the random numbers that deal rewards out, and that choose contexts."""
 
 
 class RewardSettings(AlgorithmSettings):
@@ -26,6 +41,109 @@ class RewardSettings(AlgorithmSettings):
         "oracle", description="controls: nothing in the oracle's place, or its judgements dealt out at random"
     )
     stop_at_end: bool = Field(True, description="false where end tokens are ordinary ones, as in packed rows")
+
+
+class Rewarded(Algorithm):
+    """Whole sequences are rewarded by an oracle; likelihood is not what is trained for."""
+
+    keeps_newest: ClassVar[bool] = True
+    settings: RewardSettings
+    _oracle: LanguageModel
+
+    def prepare(self, model: NeuralLanguageModel, optimiser: OptimiserSettings, fleet: Fleet) -> None:
+        self._oracle = load_oracle(self.settings.oracle, model)
+
+
+class ReinforceSettings(RewardSettings):
+    """What a reward is held against."""
+
+    normalise: bool = Field(False, description="rewards over their standard deviation; the baseline does the rest")
+    baseline: Literal["others", "none"] = Field("others", description="the mean reward of the batch's other sequences")
+
+
+class Reinforce(Rewarded):
+    """The policy gradient of the expected reward (eq. 22), a sequence drawn for each one of the batch."""
+
+    name: ClassVar[str] = "reinforce"
+    Settings: ClassVar[type[AlgorithmSettings]] = ReinforceSettings
+    settings: ReinforceSettings
+
+    def loss(self, model: NeuralLanguageModel, batch: TokenBatch, step: Step) -> Loss:
+        drawn = draw_batch(model, *batch.tokens.shape, seed=step.seed, stop_at_end=self.settings.stop_at_end)
+        ours = differentiable_log_likelihoods(model, drawn.tokens, drawn.real)
+        theirs = summed_log_likelihoods(self._oracle, drawn.tokens, drawn.real).to(ours)
+        lengths, references = drawn.real.sum(dim=1), batch.real.sum(dim=1)
+        reward = rewards(self.settings, theirs, ours, lengths, references, Draws(step.seed))
+        return Loss(-(self._advantages(reward) * ours).sum(), logged={"reward": float(reward.mean())})
+
+    def _advantages(self, reward: Tensor) -> Tensor:
+        """Rewards above the baseline; a sequence's own reward is left out of it, which keeps the gradient unbiased."""
+        others = max(1, len(reward) - 1)
+        baseline = (reward.sum() - reward) / others if self.settings.baseline == "others" else 0.0
+        scale = reward.std(correction=0).clamp(min=1e-9) if self.settings.normalise else 1.0
+        return (reward - baseline) / scale
+
+
+class MinimumRiskSettings(RewardSettings):
+    """How many candidates a sequence gets."""
+
+    candidates: int = Field(20, ge=2, description="roll-outs of a sequence, at most one a context")
+
+
+class MinimumRisk(Rewarded):
+    """The risk of the candidates under the model's distribution over them (eq. 23); to be begun from a trained model.
+
+    The candidates of a sequence are one roll-out from each of its contexts (App. C.2), so that they stay near the data.
+    Rewards are held fixed when gradients are taken. With tau = 1, every sequence a candidate and no brevity penalty the
+    gradient is that of KL(p‖o).
+    """
+
+    name: ClassVar[str] = "minimum-risk"
+    Settings: ClassVar[type[AlgorithmSettings]] = MinimumRiskSettings
+    settings: MinimumRiskSettings
+
+    def loss(self, model: NeuralLanguageModel, batch: TokenBatch, step: Step) -> Loss:
+        draws = Draws(step.seed)
+        end = model.vocabulary.end if self.settings.stop_at_end else None
+        tokens, valid = candidates_of(model, batch, self.settings.candidates, draws, end)
+        flat, shape = tokens.flatten(0, 1), tokens.shape[:2]
+        lengths = lengths_until(flat, end).to(flat.device)
+        real = real_until(lengths, flat.shape[1])
+        ours = differentiable_log_likelihoods(model, flat, real).view(shape)
+        theirs = summed_log_likelihoods(self._oracle, flat, real).to(ours).view(shape)
+        reward = rewards(self.settings, theirs, ours, lengths.view(shape), batch.real.sum(dim=1), draws)
+        shown = float(reward[valid].mean())
+        if self.settings.normalise:
+            reward = normalised(reward, valid)
+        return Loss(risk(ours, reward, valid), logged={"reward": shown})
+
+
+def risk(log_likelihoods: Tensor, reward: Tensor, valid: Tensor) -> Tensor:
+    """Expected loss of reward over the valid candidates [candidates, rows], summed over rows (eq. 23)."""
+    weights = log_likelihoods.masked_fill(~valid, -torch.inf).softmax(dim=0)
+    return -(weights * reward.where(valid, 0.0)).sum()
+
+
+def candidates_of(
+    model: NeuralLanguageModel, batch: TokenBatch, most: int, draws: Draws, end: int | None
+) -> tuple[Tensor, Tensor]:
+    """One roll-out of every row at each of at most `most` contexts, [contexts, rows, time], and which ones count.
+
+    A candidate counts if its context is one of the row's own and if no earlier candidate is the same sequence.
+    """
+    rows, time = batch.tokens.shape
+    device = batch.tokens.device
+    order = draws.uniform(0, 0, time, stream=_CONTEXTS).squeeze(1).argsort()
+    contexts = order[:most].sort().values.to(device)
+    branches = Branches(torch.arange(rows, device=device).repeat(len(contexts)), contexts.repeat_interleave(rows))
+    tokens = roll_out(model, batch.tokens, branches, draws, end=end).view(len(contexts), rows, time)
+    return tokens, batch.real[:, contexts].t() & ~_repeated(tokens)
+
+
+def _repeated(tokens: Tensor) -> Tensor:
+    """Which of [candidates, rows, time] are the same as an earlier candidate of their row."""
+    same = (tokens.unsqueeze(0) == tokens.unsqueeze(1)).all(dim=-1)  # [candidates, candidates, rows]
+    return same.permute(2, 0, 1).tril(diagonal=-1).any(dim=2).t()
 
 
 def rewards(
@@ -61,17 +179,7 @@ def normalised(reward: Tensor, valid: Tensor) -> Tensor:
     return centred / deviation.where(deviation > 1e-9 * kept.abs().amax(dim=0), torch.inf)
 
 
-def summed_log_likelihoods(model: LanguageModel, tokens: Tensor, real: Tensor) -> Tensor:
-    """Log-probability [rows] of each sequence's real tokens, without a gradient."""
-    return model.log_likelihoods(tokens).double().where(real, 0.0).sum(dim=1)
-
-
 def differentiable_log_likelihoods(model: NeuralLanguageModel, tokens: Tensor, real: Tensor) -> Tensor:
     """As `summed_log_likelihoods`, for training."""
     chosen = torch.nn.functional.cross_entropy(model.logits(tokens).flatten(0, 1), tokens.flatten(), reduction="none")
     return -chosen.view(tokens.shape).double().where(real, 0.0).sum(dim=1)
-
-
-def real_until(lengths: Tensor, time: int) -> Tensor:
-    """Which of `time` positions lie within the lengths, [..., time]."""
-    return torch.arange(time, device=lengths.device) < lengths.unsqueeze(-1)

@@ -16,10 +16,17 @@ from torch.nn import functional
 from offscript.learning import Fleet, Loss, OptimiserSettings
 from offscript.models.language_model import LanguageModel, preceded_by_start
 from offscript.models.neural import NeuralLanguageModel
-from offscript.sampling.generation import generate, lengths_until
+from offscript.sampling.generation import lengths_until
 from offscript.sampling.randomness import Draws
-from offscript.training.algorithm import Algorithm, AlgorithmSettings, Step, TokenBatch, load_oracle
-from offscript.training.rewards import real_until
+from offscript.training.algorithm import (
+    Algorithm,
+    AlgorithmSettings,
+    Step,
+    TokenBatch,
+    draw_batch,
+    load_oracle,
+    real_until,
+)
 from offscript.training.rollouts import Branches, branch_log_likelihoods, roll_out
 
 _POLICIES, _CONTEXTS, _TOKENS = 3, 4, 5
@@ -82,11 +89,9 @@ class Searnn(Algorithm):
         if self.settings.roll_in == "reference":
             return batch
         rows, time = batch.tokens.shape
-        drawn = generate(model, rows, time, seed=step.seed, stop_at_end=self.settings.stop_at_end)
+        own = draw_batch(model, rows, time, seed=step.seed, stop_at_end=self.settings.stop_at_end)
         learned = draws.uniform(0, 0, rows, stream=_POLICIES).to(model.device) >= self._share(self.settings.roll_in)
-        real = real_until(drawn.lengths.to(model.device), time)
-        tokens = torch.where(learned, drawn.tokens.to(model.device), batch.tokens)
-        return TokenBatch(tokens, torch.where(learned, real, batch.real))
+        return TokenBatch(torch.where(learned, own.tokens, batch.tokens), torch.where(learned, own.real, batch.real))
 
     def _costs(
         self,

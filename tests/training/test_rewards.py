@@ -15,16 +15,19 @@ from offscript.models.language_model import LanguageModel, State
 from offscript.models.neural import NeuralLanguageModel
 from offscript.models.registry import load_model
 from offscript.sampling.randomness import Draws
-from offscript.training.algorithm import Step, TokenBatch
-from offscript.training.minimum_risk import MinimumRisk, MinimumRiskSettings, candidates_of, risk
-from offscript.training.reinforce import Reinforce, ReinforceSettings
+from offscript.training.algorithm import Step, TokenBatch, summed_log_likelihoods
 from offscript.training.rewards import (
+    MinimumRisk,
+    MinimumRiskSettings,
+    Reinforce,
+    ReinforceSettings,
     RewardSettings,
     brevity_penalty,
+    candidates_of,
     differentiable_log_likelihoods,
     normalised,
     rewards,
-    summed_log_likelihoods,
+    risk,
 )
 from offscript.training.rollouts import Branches, branch_log_likelihoods, roll_out
 

@@ -1,9 +1,10 @@
-"""Scheduled sampling (Bengio et al. 2015): some tokens of the history are the model's own instead of the data's.
+"""Maximum likelihood: teacher forcing, and scheduled sampling (Bengio et al. 2015).
 
-The exact way draws the history token by token, each draw under the history mixed so far. The parallel way draws every
-replacement under the data's history, in one pass without gradients, as is done for transformers (Mihaylova and Martins
-2019): a replaced token then does not see the replacements before it. The two agree where at most one token of a history
-is replaced, and differ in the order of the rate squared.
+In scheduled sampling some tokens of the history are the model's own instead of the data's. The exact way draws the
+history token by token, each draw under the history mixed so far. The parallel way draws every replacement under the
+data's history, in one pass without gradients, as is done for transformers (Mihaylova and Martins 2019): a replaced
+token then does not see the replacements before it. The two agree where at most one token of a history is replaced, and
+differ in the order of the rate squared.
 """
 
 import math
@@ -13,16 +14,32 @@ import torch
 from pydantic import Field
 from scipy.special import lambertw
 from torch import Tensor
+from torch.nn import functional
 
 from offscript.learning import Loss
 from offscript.models.language_model import preceded_by_start
 from offscript.models.neural import NeuralLanguageModel
 from offscript.sampling.randomness import Draws, draw
 from offscript.training.algorithm import Algorithm, AlgorithmSettings, Step, TokenBatch
-from offscript.training.teacher_forcing import negative_log_likelihood
 
+_IGNORED = -100
 _WHERE, _WHAT = 0, 1
 """Streams of the random numbers that decide where a token is replaced, and by what."""
+
+
+class TeacherForcing(Algorithm):
+    """Negative log-likelihood of the data (eq. 1 of the exposure-bias paper, eq. 16 of the regret paper)."""
+
+    name: ClassVar[str] = "teacher-forcing"
+
+    def loss(self, model: NeuralLanguageModel, batch: TokenBatch, step: Step) -> Loss:
+        return Loss(negative_log_likelihood(model.logits(batch.tokens), batch))
+
+
+def negative_log_likelihood(logits: Tensor, batch: TokenBatch) -> Tensor:
+    """Of the batch's real tokens under logits [rows, time, V], summed."""
+    targets = batch.tokens.masked_fill(~batch.real, _IGNORED)
+    return functional.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=_IGNORED, reduction="sum")
 
 
 class ScheduledSamplingSettings(AlgorithmSettings):
