@@ -49,7 +49,7 @@ PUBLIC = {
         proportion_interval pseudo_values rate_interval ratio ratio_of_means_by_length ratio_of_means_interval
         reliability samples_for_width student_interval two_stage_draws within
     """,
-    "offscript.training": "ALGORITHMS Recipe Trained read_recipe recipe_from train",
+    "offscript.training": "ALGORITHMS Algorithm AlgorithmSettings Recipe Trained read_recipe recipe_from train",
     "offscript.web": "",
 }
 ROOMS = {f"offscript.{folder.parent.name}" for folder in PACKAGE.glob("*/__init__.py")}

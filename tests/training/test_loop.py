@@ -11,9 +11,10 @@ import torch
 from safetensors.torch import load_file
 
 from offscript.errors import OffscriptError
+from offscript.learning import Loss
 from offscript.models import load_model
 from offscript.models.storage import read_card
-from offscript.training import Recipe, Trained, recipe_from, train
+from offscript.training import ALGORITHMS, Algorithm, Recipe, Trained, recipe_from, train
 from offscript.training import loop as training_loop
 
 LSTM = {"kind": "lstm", "hidden": 8, "embedding": 4}
@@ -293,3 +294,22 @@ def test_an_algorithm_is_checked_before_data_are_read(
 def test_a_device_that_is_not_here_is_refused(recipe: Callable[..., Recipe], tmp_path: Path) -> None:
     with pytest.raises(OffscriptError, match="the device 'nonsense' cannot be used"):
         train(recipe(), tmp_path / "run", device="nonsense")
+
+
+def test_a_plug_in_adds_an_algorithm(
+    recipe: Callable[..., Recipe], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ALGORITHMS, "_things", dict(ALGORITHMS._things))
+
+    @ALGORITHMS.add("still")
+    class Still(Algorithm):
+        """Teaches nothing."""
+
+        name = "still"
+
+        def loss(self, model: Any, batch: Any, step: Any) -> Loss:
+            return Loss(model.logits(batch.tokens).sum() * 0.0, logged={"rows": float(len(batch.tokens))})
+
+    trained = train(recipe(algorithm="still", stop={"epochs": 1, "steps": 2}), tmp_path / "run", log_every=1)
+    assert trained.steps == 2
+    assert [(line["loss"], line["rows"]) for line in _logged(tmp_path / "run") if "loss" in line] == [(0.0, 16.0)] * 2
