@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from offscript.learning import Fleet, OptimiserSettings
+from offscript.learning import Fleet, OptimiserSettings, seeded
 from offscript.models.neural import NeuralLanguageModel
 from offscript.models.registry import load_model
 from offscript.training.algorithm import Step, TokenBatch, summed_log_likelihoods
@@ -20,7 +20,8 @@ LENGTH = 2
 
 def prepared(model: NeuralLanguageModel, mediator: NeuralLanguageModel | None = None, **settings: Any) -> Cooperative:
     algorithm = Cooperative(CooperativeSettings(**settings))
-    algorithm.prepare(model, OptimiserSettings(learning_rate=0.05), Fleet("cpu"))
+    with seeded(1):  # the mediator's first weights
+        algorithm.prepare(model, OptimiserSettings(learning_rate=0.05), Fleet("cpu"))
     if mediator is not None:
         algorithm.mediator = mediator
     return algorithm
