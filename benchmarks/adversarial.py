@@ -38,16 +38,16 @@ def main() -> None:
     judge = ConvolutionalDiscriminator(SIZE, ConvolutionSettings()).eval()
     tokens = generate(model, asked.rows, asked.length, seed=1).tokens
 
-    def judgement(sequences: Tensor) -> Tensor:
+    def worth(sequences: Tensor) -> Tensor:
         with torch.no_grad():
             return judge(sequences).sigmoid()
 
     found: dict[str, Tensor] = {}
     runs: dict[str, Callable[[], None]] = {
         "from the prefixes' states": lambda: found.update(
-            ours=rewards_by_position(model, tokens, judgement, asked.roll_outs, Draws(1), end=None)
+            ours=rewards_by_position(model, tokens, worth, asked.roll_outs, Draws(1), end=None)
         ),
-        "read again each time": lambda: found.update(theirs=reread(model, tokens, judgement, asked.roll_outs)),
+        "read again each time": lambda: found.update(theirs=reread(model, tokens, worth, asked.roll_outs)),
     }
     times = side_by_side(runs, asked.repeats)
     print(
@@ -61,13 +61,13 @@ def main() -> None:
 
 
 @torch.no_grad()
-def reread(model: LSTMLanguageModel, tokens: Tensor, judgement: Callable[[Tensor], Tensor], roll_outs: int) -> Tensor:
+def reread(model: LSTMLanguageModel, tokens: Tensor, worth: Callable[[Tensor], Tensor], roll_outs: int) -> Tensor:
     """Rewards [rows, time], every prefix read anew."""
     rows, time = tokens.shape
     rewards = torch.zeros(roll_outs, time, rows)
     for number in range(roll_outs):
         for given in range(1, time + 1):
-            rewards[number, given - 1] = judgement(continued(model, tokens[:, :given], time))
+            rewards[number, given - 1] = worth(continued(model, tokens[:, :given], time))
     return rewards.mean(dim=0).t()
 
 

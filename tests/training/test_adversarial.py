@@ -1,4 +1,4 @@
-"""What the text GANs share: rewards come back where they belong, controls, baselines, the judge's lessons, the log."""
+"""What the text GANs share: rewards come back where they belong, controls, baselines, lessons, the log."""
 
 import json
 from collections.abc import Callable
@@ -76,7 +76,7 @@ def test_a_marked_reward_comes_back_at_its_sequence_and_position(rows: int, time
 
 
 def test_roll_outs_are_averaged_and_drawn_apart(network: Network) -> None:
-    """The mean judgement of many roll-outs is the expectation over what the model draws after the prefix."""
+    """The mean worth of many roll-outs is the expectation over what the model draws after the prefix."""
     model = network()
     tokens = torch.tensor([[0, 2, 1], [1, 0, 2]])
     last = torch.tensor([0.0, 1.0, 5.0])
@@ -127,14 +127,14 @@ def test_the_judge_learns_first_and_alone_where_asked(network: Network) -> None:
         assert all(bool((gradient == 0).all()) for gradient in gradients)
         losses.append(loss.logged["judge_loss"])
     assert losses[-1] < 0.7 * losses[0]
-    assert algorithm.judge(tokens[:1]) > algorithm.judge(torch.tensor([[1, 2, 1, 2]]))
+    assert algorithm.discriminator(tokens[:1]) > algorithm.discriminator(torch.tensor([[1, 2, 1, 2]]))
 
 
 def test_a_judge_that_prefers_something_makes_it_likelier(network: Network) -> None:
-    """The policy gradient climbs: with the judge's place taken by a count of one symbol, that symbol spreads."""
+    """The policy gradient climbs: with a count of one symbol in the discriminator's place, that symbol spreads."""
     model, tokens = network(), torch.zeros(64, 4, dtype=torch.long)
     algorithm = _prepared(model)
-    algorithm.judgement = lambda real: lambda rows: (rows == 1).double().mean(dim=1)  # type: ignore[method-assign]
+    algorithm.worth = lambda real: lambda rows: (rows == 1).double().mean(dim=1)  # type: ignore[method-assign]
     batch = TokenBatch(tokens, torch.ones_like(tokens, dtype=torch.bool))
     optimiser = torch.optim.Adam(model.parameters(), lr=0.05)
     before = float((generate(model, 500, 4, seed=1).tokens == 1).double().mean())

@@ -17,38 +17,38 @@ from offscript.models.discriminator import ConvolutionalDiscriminator, Convoluti
 from offscript.models.neural import NeuralLanguageModel
 from offscript.sampling.generation import lengths_until
 from offscript.sampling.randomness import Draws
-from offscript.training.algorithm import Algorithm, AlgorithmSettings, Step, TokenBatch, draw_batch
+from offscript.training.algorithm import Algorithm, AlgorithmSettings, Step, TokenBatch, dealt_at_random, draw_batch
 from offscript.training.rollouts import Branches, roll_out
 
-_DEALING, _ROLLING = 7, 1
+_ROLLING = 1
 _SMOOTHING = 0.1
 IntArray = NDArray[np.int64]
-Judge = Callable[[Tensor], Tensor]
+Worth = Callable[[Tensor], Tensor]
 """What sequences [n, time] are worth, [n]."""
 
 
 class AdversarialSettings(AlgorithmSettings):
-    """The judge, how much it learns, and what its judgements are turned into."""
+    """The discriminator (`judge` in recipes and logs), how much it learns, and what its belief is turned into."""
 
     judge: ConvolutionSettings = ConvolutionSettings()
     judge_learning_rate: float = Field(1e-3, gt=0)
-    judge_steps: int = Field(1, ge=1, description="lessons of the judge for each step of the generator")
-    judge_first: int = Field(0, ge=0, description="steps at the beginning in which the judge alone learns")
-    roll_outs: int = Field(4, ge=1, description="continuations that a prefix is judged by")
+    judge_steps: int = Field(1, ge=1, description="lessons of the discriminator for each step of the generator")
+    judge_first: int = Field(0, ge=0, description="steps at the beginning in which the discriminator alone learns")
+    roll_outs: int = Field(4, ge=1, description="continuations that a prefix is valued by")
     baseline: Literal["others", "none"] = Field("others", description="the batch's mean reward at the same position")
     reward: Literal["judge", "constant", "random"] = Field(
-        "judge", description="controls: one reward for all, or the judge's dealt out at random"
+        "judge", description="controls: one reward for all, or the discriminator's dealt out at random"
     )
     stop_at_end: bool = Field(True, description="false where end tokens are ordinary ones, as in packed rows")
 
 
 class Adversarial(Algorithm):
-    """A generator that draws, a judge that learns to tell its draws from data, and a gradient from the judgements."""
+    """A generator learns by policy gradients from a discriminator that learns to tell its draws from data."""
 
     Settings: ClassVar[type[AlgorithmSettings]] = AdversarialSettings
     keeps_newest: ClassVar[bool] = True
     settings: AdversarialSettings
-    judge: ConvolutionalDiscriminator
+    discriminator: ConvolutionalDiscriminator
     _optimiser: torch.optim.Optimizer
     _clip: float | None
     _fleet: Fleet
@@ -60,27 +60,27 @@ class Adversarial(Algorithm):
                 why="what it draws follows from its noise, and no policy has a gradient there",
                 next="take `algorithm: recurrent-gan`, or another kind",
             )
-        self.judge = self.judge_for(model)
+        self.discriminator = self.discriminator_for(model)
         rate = {"learning_rate": self.settings.judge_learning_rate}
-        self._optimiser = build_optimiser(self.judge, optimiser.model_copy(update=rate))
+        self._optimiser = build_optimiser(self.discriminator, optimiser.model_copy(update=rate))
         self._clip, self._fleet = optimiser.clip, fleet
 
-    def judge_for(self, model: NeuralLanguageModel) -> ConvolutionalDiscriminator:
-        """A judge of the model's sequences."""
+    def discriminator_for(self, model: NeuralLanguageModel) -> ConvolutionalDiscriminator:
+        """A discriminator of the model's sequences."""
         return ConvolutionalDiscriminator(model.vocabulary.size, self.settings.judge).to(model.device)
 
     def networks(self) -> dict[str, nn.Module]:
-        return {"judge": self.judge}
+        return {"judge": self.discriminator}
 
     def optimisers(self) -> dict[str, torch.optim.Optimizer]:
         return {"judge": self._optimiser}
 
     @abstractmethod
-    def judge_loss(self, real: Tensor, drawn: Tensor) -> Tensor:
-        """What the judge lowers by telling real sequences from drawn ones."""
+    def discriminator_loss(self, real: Tensor, drawn: Tensor) -> Tensor:
+        """What the discriminator lowers by telling real sequences from drawn ones."""
 
     @abstractmethod
-    def judgement(self, real: Tensor) -> Judge:
+    def worth(self, real: Tensor) -> Worth:
         """What a drawn sequence is worth, held against real ones where that matters."""
 
     def generator_loss(self, model: NeuralLanguageModel, drawn: TokenBatch, rewards: Tensor) -> Tensor:
@@ -90,26 +90,26 @@ class Adversarial(Algorithm):
         return -(rewards.to(chosen) * chosen)[drawn.real].sum()
 
     def loss(self, model: NeuralLanguageModel, batch: TokenBatch, step: Step) -> Loss:
-        logged = self._teach_judge(model, batch, step)
+        logged = self._teach_discriminator(model, batch, step)
         if step.number < self.settings.judge_first:
             return Loss(_nothing(model), logged=logged)
         end = model.vocabulary.end if self.settings.stop_at_end else None
         drawn = self._drawn(model, batch, (*step.seed, 0))
-        judgement, draws = self.judgement(padded_with_end(batch, model)), Draws((*step.seed, _ROLLING))
+        worth, draws = self.worth(padded_with_end(batch, model)), Draws((*step.seed, _ROLLING))
         with torch.no_grad():
-            raw = rewards_by_position(model, drawn.tokens, judgement, self.settings.roll_outs, draws, end=end)
+            raw = rewards_by_position(model, drawn.tokens, worth, self.settings.roll_outs, draws, end=end)
         rewards = self._against_baseline(self._controlled(raw, draws))
         return Loss(self.generator_loss(model, drawn, rewards), logged={**logged, "reward": float(raw.mean())})
 
-    def _teach_judge(self, model: NeuralLanguageModel, batch: TokenBatch, step: Step) -> dict[str, float]:
+    def _teach_discriminator(self, model: NeuralLanguageModel, batch: TokenBatch, step: Step) -> dict[str, float]:
         """So many updates, each on the batch and as many fresh draws, which show whether the model collapses."""
         real = padded_with_end(batch, model)
         for number in range(1, self.settings.judge_steps + 1):
             drawn = self._drawn(model, batch, (*step.seed, 1 + number))
-            self.judge.train()
-            loss = self.judge_loss(real, drawn.tokens)
+            self.discriminator.train()
+            loss = self.discriminator_loss(real, drawn.tokens)
             update(self._optimiser, loss / self._fleet.processes, clip=self._clip, fleet=self._fleet)
-        self.judge.eval()
+        self.discriminator.eval()
         return {"judge_loss": float(loss.detach()), **alikeness(drawn.tokens)}
 
     def _drawn(self, model: NeuralLanguageModel, batch: TokenBatch, seed: tuple[int, ...]) -> TokenBatch:
@@ -120,8 +120,7 @@ class Adversarial(Algorithm):
         if self.settings.reward == "constant":
             return torch.ones_like(rewards)
         if self.settings.reward == "random":
-            order = draws.uniform(0, 0, rewards.numel(), stream=_DEALING).squeeze(1).argsort().to(rewards.device)
-            return rewards.flatten()[order].view_as(rewards)
+            return dealt_at_random(rewards, draws)
         return rewards
 
     def _against_baseline(self, rewards: Tensor) -> Tensor:
@@ -140,27 +139,27 @@ class SeqGAN(Adversarial):
 
     name: ClassVar[str] = "seqgan"
 
-    def judge_loss(self, real: Tensor, drawn: Tensor) -> Tensor:
+    def discriminator_loss(self, real: Tensor, drawn: Tensor) -> Tensor:
         """Cross-entropy of telling real sequences from drawn ones."""
-        logits = self.judge(torch.cat([real, drawn]))
+        logits = self.discriminator(torch.cat([real, drawn]))
         truth = torch.arange(len(logits), device=logits.device) < len(real)
         return functional.binary_cross_entropy_with_logits(logits, truth.to(logits))
 
-    def judgement(self, real: Tensor) -> Judge:
+    def worth(self, real: Tensor) -> Worth:
         """The probability that a sequence is real; none is needed to compare with."""
-        return lambda sequences: self.judge(sequences).sigmoid()
+        return lambda sequences: self.discriminator(sequences).sigmoid()
 
 
 def rewards_by_position(
-    model: NeuralLanguageModel, tokens: Tensor, judgement: Judge, roll_outs: int, draws: Draws, *, end: int | None
+    model: NeuralLanguageModel, tokens: Tensor, worth: Worth, roll_outs: int, draws: Draws, *, end: int | None
 ) -> Tensor:
-    """What each token of [rows, time] is worth: the mean judgement of sequences that go on after it.
+    """What each token of [rows, time] is worth: the mean worth of sequences that go on after it.
 
     The last token is worth what the whole sequence is. All roll-outs of all positions are drawn in one batch, from the
     states that their prefixes leave (Yu et al. 2017, eq. 4).
     """
     rows, time = tokens.shape
-    whole = judgement(tokens).unsqueeze(1)
+    whole = worth(tokens).unsqueeze(1)
     if time == 1:
         return whole
     own = torch.arange(rows, device=tokens.device).repeat((time - 1) * roll_outs)
@@ -169,13 +168,13 @@ def rewards_by_position(
     if end is not None:  # what leaves a sequence after its end stays what it is
         ended = lengths_until(tokens, end)[own] <= leaves
         rolled = torch.where(ended.unsqueeze(1), tokens[own], rolled)
-    judged = torch.cat([judgement(part) for part in rolled.split(rows * roll_outs)])
-    by_position = judged.view(time - 1, roll_outs, rows).mean(dim=1).t()  # [rows, time - 1]
+    values = torch.cat([worth(part) for part in rolled.split(rows * roll_outs)])
+    by_position = values.view(time - 1, roll_outs, rows).mean(dim=1).t()  # [rows, time - 1]
     return torch.cat([by_position, whole], dim=1)
 
 
 def padded_with_end(batch: TokenBatch, model: NeuralLanguageModel) -> Tensor:
-    """The batch's tokens, ended as drawn sequences are: a judge must not tell the two apart by their padding."""
+    """The batch's tokens, ended as drawn sequences are: padding must not tell the two apart."""
     end = model.vocabulary.end
     return batch.tokens if end is None else batch.tokens.masked_fill(~batch.real, end)
 

@@ -15,7 +15,11 @@ from offscript.models.language_model import LanguageModel, require_same_vocabula
 from offscript.models.neural import NeuralLanguageModel
 from offscript.models.registry import load_model
 from offscript.sampling.generation import generate
+from offscript.sampling.randomness import Draws
 from offscript.training.recipe import Recipe
+
+_DEALING = 7
+"""The stream of the random numbers that deal rewards out."""
 
 
 class AlgorithmSettings(Section):
@@ -83,6 +87,12 @@ def draw_batch(
     """Sequences of the model's own, on its device."""
     drawn = generate(model, rows, time, seed=seed, stop_at_end=stop_at_end)
     return TokenBatch(drawn.tokens.to(model.device), real_until(drawn.lengths.to(model.device), time))
+
+
+def dealt_at_random(rewards: Tensor, draws: Draws) -> Tensor:
+    """The same rewards in the places of others: a control, in which a reward says nothing about its sequence."""
+    order = draws.uniform(0, 0, rewards.numel(), stream=_DEALING).squeeze(1).argsort().to(rewards.device)
+    return rewards.flatten()[order].view_as(rewards)
 
 
 def real_until(lengths: Tensor, time: int) -> Tensor:

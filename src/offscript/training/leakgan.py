@@ -1,4 +1,4 @@
-"""LeakGAN (Guo et al. 2018): the judge's features leak to a manager, who sets goals for a worker to reach."""
+"""LeakGAN (Guo et al. 2018): the discriminator's features leak to a manager, who sets goals for a worker to reach."""
 
 from typing import ClassVar
 
@@ -19,7 +19,7 @@ from offscript.training.likelihood import negative_log_likelihood
 
 
 class LeakGANSettings(AdversarialSettings):
-    """How often a step is supervised. The judge's sizes are the model's own settings."""
+    """How often a step is supervised. The discriminator's sizes are the model's own settings."""
 
     supervised_every: int = Field(5, ge=0, description="one step of so many is teacher forcing; 0: none is")
 
@@ -31,7 +31,7 @@ class LeakGAN(SeqGAN):
     Settings: ClassVar[type[AlgorithmSettings]] = LeakGANSettings
     settings: LeakGANSettings
 
-    def judge_for(self, model: NeuralLanguageModel) -> ConvolutionalDiscriminator:
+    def discriminator_for(self, model: NeuralLanguageModel) -> ConvolutionalDiscriminator:
         """The model's own, whose features it reads."""
         if not isinstance(model, ManagerWorker):
             raise OffscriptError(
@@ -42,7 +42,7 @@ class LeakGAN(SeqGAN):
         return model.judge
 
     def networks(self) -> dict[str, nn.Module]:
-        """None: the judge is stored with the model."""
+        """None: the discriminator is stored with the model."""
         return {}
 
     def loss(self, model: NeuralLanguageModel, batch: TokenBatch, step: Step) -> Loss:
@@ -67,7 +67,7 @@ class LeakGAN(SeqGAN):
 
     def _supervised(self, model: ManagerWorker, batch: TokenBatch, step: Step) -> Loss:
         """Likelihood of the data, and directions that the data's own features take."""
-        logged = self._teach_judge(model, batch, step)
+        logged = self._teach_discriminator(model, batch, step)
         inputs = preceded_by_start(batch.tokens, model.vocabulary.start)
         leaked, goals = model.planned(inputs)
         likelihood = negative_log_likelihood(model.unnormalised(model.worked(inputs, goals.detach())), batch)

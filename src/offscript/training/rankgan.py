@@ -7,7 +7,7 @@ from pydantic import Field
 from torch import Tensor
 from torch.nn import functional
 
-from offscript.training.adversarial import Adversarial, AdversarialSettings, Judge
+from offscript.training.adversarial import Adversarial, AdversarialSettings, Worth
 from offscript.training.algorithm import AlgorithmSettings
 
 
@@ -27,7 +27,7 @@ class RankGAN(Adversarial):
     Settings: ClassVar[type[AlgorithmSettings]] = RankGANSettings
     settings: RankGANSettings
 
-    def judge_loss(self, real: Tensor, drawn: Tensor) -> Tensor:
+    def discriminator_loss(self, real: Tensor, drawn: Tensor) -> Tensor:
         """-log R of human sequences among drawn ones, and -log(1 - R) of drawn sequences among human ones (eq. 1)."""
         references, humans = _halves(self._likeness(real))
         machines = self._likeness(drawn)
@@ -35,14 +35,14 @@ class RankGAN(Adversarial):
         wrong = log_ranks(machines, humans, references, self.settings.sharpness)
         return -found.mean() - torch.log1p(-wrong.exp().clamp(max=1 - 1e-6)).mean()
 
-    def judgement(self, real: Tensor) -> Judge:
+    def worth(self, real: Tensor) -> Worth:
         """log R of a drawn sequence among human ones."""
         references, humans = _halves(self._likeness(real))
         return lambda sequences: log_ranks(self._likeness(sequences), humans, references, self.settings.sharpness)
 
     def _likeness(self, sequences: Tensor) -> Tensor:
         """Features of length one, whose products are cosines."""
-        return functional.normalize(self.judge.dropout(self.judge.features(sequences)), dim=-1)
+        return functional.normalize(self.discriminator.dropout(self.discriminator.features(sequences)), dim=-1)
 
 
 def log_ranks(ranked: Tensor, compared: Tensor, references: Tensor, sharpness: float) -> Tensor:

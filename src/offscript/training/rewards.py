@@ -19,6 +19,7 @@ from offscript.training.algorithm import (
     AlgorithmSettings,
     Step,
     TokenBatch,
+    dealt_at_random,
     draw_batch,
     load_oracle,
     real_until,
@@ -26,8 +27,8 @@ from offscript.training.algorithm import (
 )
 from offscript.training.rollouts import Branches, roll_out
 
-_DEALING, _CONTEXTS = 7, 8
-"""Streams of the random numbers that deal rewards out, and that choose contexts."""
+_CONTEXTS = 8
+"""The stream of the random numbers that choose contexts."""
 
 
 class RewardSettings(AlgorithmSettings):
@@ -147,18 +148,17 @@ def _repeated(tokens: Tensor) -> Tensor:
 
 
 def rewards(
-    settings: RewardSettings, judged: Tensor, log_likelihoods: Tensor, lengths: Tensor, references: Tensor, draws: Draws
+    settings: RewardSettings, oracle: Tensor, log_likelihoods: Tensor, lengths: Tensor, references: Tensor, draws: Draws
 ) -> Tensor:
     """R = b(n, n') (log o - tau log p), without a gradient, for sequences of any shape.
 
-    `judged` holds log o and `log_likelihoods` log p; `lengths` and `references` are n and n'.
+    `oracle` holds log o and `log_likelihoods` log p; `lengths` and `references` are n and n'.
     """
     if settings.reward == "constant":
-        judged = torch.zeros_like(judged)
+        oracle = torch.zeros_like(oracle)
     elif settings.reward == "random":
-        order = draws.uniform(0, 0, judged.numel(), stream=_DEALING).squeeze(1).argsort().to(judged.device)
-        judged = judged.flatten()[order].view_as(judged)
-    reward = judged - settings.tau * log_likelihoods.detach().to(judged)
+        oracle = dealt_at_random(oracle, draws)
+    reward = oracle - settings.tau * log_likelihoods.detach().to(oracle)
     return brevity_penalty(lengths, references) * reward if settings.brevity_penalty else reward
 
 
