@@ -53,15 +53,16 @@ def gates_as_json(results: Sequence["GateResult"]) -> list[dict[str, Any]]:
 def _show(record: "Record", page: Path, results: Sequence["GateResult"], *, as_json: bool) -> None:
     import json
 
-    from offscript.report.figures import finding_of
+    from offscript.report.figures import findings_of
 
     if as_json:
         document = json.loads(record.results.read_text(encoding="utf-8"))
         shown = {**document, "page": str(page), "gates": gates_as_json(results)}
         typer.echo(json.dumps(shown, ensure_ascii=False))
         return
+    findings = findings_of({answer.name: answer.measurements for answer in record.answers})
     for answer in record.answers:
-        if (finding := finding_of(answer.name, answer.measurements)) is not None:
+        if (finding := findings[answer.name]) is not None:
             typer.echo(f"{answer.title} {finding}")
     for title, reason in record.left_out:
         typer.echo(f"{title} Skipped: {reason}.")

@@ -222,8 +222,20 @@ class Question(Generic[SettingsT]):
         """The figures, with what is to be shown beside them."""
         raise NotImplementedError
 
-    def conclude(self, figures: "Mapping[str, Measurement]") -> Finding | None:
-        """The finding in one sentence; None where there are no figures. By default the figures are listed."""
+    def tests(self, figures: "Mapping[str, Measurement]") -> dict[str, float]:
+        """P-values of the hypotheses that the finding rests on, by name; none by default.
+
+        The page corrects them together with those of all its other questions before it asks for the findings.
+        """
+        return {}
+
+    def conclude(self, figures: "Mapping[str, Measurement]", p_values: Mapping[str, float]) -> Finding | None:
+        """The finding in one sentence; None where there are no figures. By default the figures are listed.
+
+        Args:
+            figures: the question's figures by name.
+            p_values: those of `tests` by name, corrected over every test of the page.
+        """
         listed = "; ".join(f"{entry.name} {with_interval(entry)}" for entry in figures.values())
         return Finding("Measured", listed) if listed else None
 

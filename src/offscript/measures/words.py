@@ -28,6 +28,11 @@ def with_interval(entry: "Measurement | Estimate") -> str:
     return f"{number(entry.value, decimals)} ({entry.interval.level:.0%}: {low} to {high})"
 
 
+def p_value(p: float) -> str:
+    """`p = 0.031`, or `p < 0.001`."""
+    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
+
+
 def _decimals(width: float) -> int | None:
     """Decimals that show two digits of a width."""
     if not math.isfinite(width) or width <= 0:

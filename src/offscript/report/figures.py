@@ -4,6 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from offscript.experiments.reproduce import Reproduction
 from offscript.measures.charts import SCHEMA, Chart, Specification, bar_chart, curve_chart
 from offscript.measures.measurement import Measurement
@@ -11,6 +13,7 @@ from offscript.measures.question import Finding, Question
 from offscript.measures.registry import questions
 from offscript.measures.words import with_interval
 from offscript.report.vega import stacked
+from offscript.statistics import holm
 
 Runs = Mapping[str, Mapping[str, Measurement]]
 """By label: one run's figures, by `QUESTION.NAME`."""
@@ -21,9 +24,24 @@ def known_question(name: str) -> Question[Any]:
     return questions().get(name) or Question()
 
 
+def findings_of(answers: Mapping[str, Sequence[Measurement]]) -> dict[str, Finding | None]:
+    """What each question of one page found, by its name; None where it has no figures.
+
+    The p-values of all tests on the page are corrected together (Holm), so that a page on which nothing is wrong says
+    *found* at most once in twenty times, however many questions it asks.
+    """
+    figures = {name: {entry.name: entry for entry in entries} for name, entries in answers.items()}
+    tests = {(name, test): p for name in figures for test, p in known_question(name).tests(figures[name]).items()}
+    corrected = dict(zip(tests, holm(np.array(list(tests.values()))).tolist(), strict=True))
+    return {
+        name: known_question(name).conclude(own, {test: p for (asked, test), p in corrected.items() if asked == name})
+        for name, own in figures.items()
+    }
+
+
 def finding_of(name: str, measurements: Sequence[Measurement]) -> Finding | None:
-    """What a question found; None where it has no figures."""
-    return known_question(name).conclude({entry.name: entry for entry in measurements})
+    """What a question found on a page of its own."""
+    return findings_of({name: measurements})[name]
 
 
 def charts_of(name: str, measurements: Sequence[Measurement], exhibits: Sequence[dict[str, Any]] = ()) -> list[Chart]:

@@ -7,7 +7,8 @@ from typing import Any
 
 from offscript import _files
 from offscript.audits.audit import Record, Section
-from offscript.report.figures import charts_of, finding_of
+from offscript.measures.question import Finding
+from offscript.report.figures import charts_of, findings_of
 from offscript.report.rendering import inert, render
 
 
@@ -18,17 +19,18 @@ def write_page(record: Record, path: Path) -> None:
 
 def render_page(record: Record) -> str:
     """The page as text. Whatever came from a model or a file is escaped."""
-    sections = [_section(answer, record) for answer in record.answers]
+    findings = findings_of({answer.name: answer.measurements for answer in record.answers})
+    sections = [_section(answer, record, findings[answer.name]) for answer in record.answers]
     charts = any(section["charts"] for section in sections)
     return render("audit.html.j2", charts=charts, record=record, sections=sections)
 
 
-def _section(answer: Section, record: Record) -> dict[str, Any]:
+def _section(answer: Section, record: Record, finding: Finding | None) -> dict[str, Any]:
     recipes = {entry.recipe_hash: entry.recipe for entry in answer.measurements}
     return {
         "name": answer.name,
         "title": answer.title,
-        "finding": finding_of(answer.name, answer.measurements),
+        "finding": finding,
         "measurements": answer.measurements,
         "charts": [
             {"title": title, "spec": inert(spec)}

@@ -10,7 +10,7 @@ from offscript.audits.comparison import Comparison
 from offscript.audits.gates import GateResult
 from offscript.measures.words import with_interval
 from offscript.report.comparison import tally
-from offscript.report.figures import finding_of
+from offscript.report.figures import findings_of
 
 _MARKUP = re.compile(r"([\\`*_\[\]|~$])")
 _SIGNS = {"fine": "✅", "found": "⚠️", "cannot tell": "❔", "for information": "ℹ️"}
@@ -71,8 +71,9 @@ def _gates(results: Sequence[GateResult]) -> list[str]:
 
 
 def _findings(record: Record) -> Iterator[tuple[str, ...]]:
+    findings = findings_of({answer.name: answer.measurements for answer in record.answers})
     for answer in record.answers:
-        if (finding := finding_of(answer.name, answer.measurements)) is not None:
+        if (finding := findings[answer.name]) is not None:
             told = f"**{plain(finding.headline)}.** {plain(finding.sentence)}"
             yield _SIGNS[finding.status], plain(answer.title), told
     for title, reason in record.left_out:

@@ -15,9 +15,11 @@ from offscript.statistics.classification import (
 from offscript.statistics.differences import (
     contributions,
     curve_difference,
+    differences_from_best,
     differences_of_draws,
     holm,
     independent_difference,
+    p_value_of,
     paired_differences,
 )
 from offscript.statistics.estimates import Curve, Difference, Estimate, Interval, Profile, samples_for_width, within
@@ -58,6 +60,7 @@ __all__ = [
     "contributions",
     "correlation_interval",
     "curve_difference",
+    "differences_from_best",
     "differences_of_draws",
     "estimates_of_draws",
     "f1_scores",
@@ -68,6 +71,7 @@ __all__ = [
     "leave_out_profile",
     "mean_by_length",
     "mean_interval",
+    "p_value_of",
     "paired_differences",
     "perplexity_interval",
     "proportion_interval",

@@ -14,7 +14,16 @@ import numpy.typing as npt
 
 from offscript._types import FloatArray
 from offscript.errors import OffscriptError
-from offscript.statistics.estimates import Difference, Estimate, Interval, as_table, normal_quantile, normal_tails
+from offscript.statistics.estimates import (
+    Difference,
+    Estimate,
+    Interval,
+    as_table,
+    normal_quantile,
+    normal_tails,
+    student_quantile,
+    student_tails,
+)
 from offscript.statistics.resampling import RESAMPLES, estimates_of_draws, percentile_bounds, resampled, value_and_draws
 
 MOVER = "both intervals, as independent (MOVER)"
@@ -157,6 +166,77 @@ def holm(p_values: FloatArray) -> FloatArray:
     corrected = np.empty(len(p_values))
     corrected[order] = np.minimum(steps, 1.0)
     return corrected
+
+
+def p_value_of(figure: Estimate, n: int, null: float = 0.0) -> float:
+    """Two-sided p-value of the hypothesis that a figure is `null`, read from its interval.
+
+    It is below 1 - level exactly where the interval leaves `null` out. Beyond the bound it falls as Student's t with
+    n - 1 degrees of freedom does, and never below that of n signs which all agree, which is what an interval without
+    width rests on.
+
+    Args:
+        figure: A value with its interval.
+        n: How many items it was measured on.
+        null: What the figure is if the hypothesis holds.
+
+    Returns:
+        The p-value; 0 or 1 for a figure found by enumeration.
+    """
+    if figure.value == null:
+        return 1.0
+    if figure.interval.method == "exact":
+        return 0.0
+    fewest, freedom = min(1.0, 2.0 ** (1 - n)), max(1, n - 1)
+    bound = figure.interval.lower if figure.value > null else figure.interval.upper
+    reach = abs(figure.value - bound) if math.isfinite(figure.value) else 0.0
+    if math.isinf(reach):
+        return 1.0
+    if reach == 0:
+        return fewest
+    distance = abs(figure.value - null) / reach * student_quantile(freedom, (1 + figure.interval.level) / 2)
+    return max(fewest, student_tails(freedom, distance))
+
+
+def differences_from_best(
+    values: npt.ArrayLike,
+    *,
+    generator: np.random.Generator,
+    resamples: int = RESAMPLES,
+    level: float = 0.95,
+) -> tuple[int, list[Difference]]:
+    """Which column has the largest mean, and how far the others are below it, on the same items.
+
+    The best is chosen by the same items, so its lead over the others must be held against the leads that any column
+    has over any other by chance: intervals and p-values hold for all pairs of columns at once (the largest studentised
+    difference in resamples of the items).
+
+    Args:
+        values: Values [n, systems]; each row belongs to one item.
+        generator: Source of the resamples.
+        resamples: How often the items are resampled.
+        level: Level at which all intervals hold together.
+
+    Returns:
+        The best column, and the best minus each column, the best itself included.
+    """
+    table = as_table(values)
+    means, n = table.mean(axis=0), len(table)
+    centred, best = table - means, int(means.argmax())
+    spreads = centred.T @ centred / (n * (n - 1))
+    variances = spreads.diagonal()[:, None] + spreads.diagonal() - 2 * spreads
+    errors = np.sqrt(np.maximum(variances, 0.0))  # [systems, systems]
+    errors[errors < 1e-12] = math.inf  # the same values twice
+    shifts = resampled(lambda weights: weights @ centred, [n], resamples, generator)  # [resamples, systems]
+    leads = [(np.abs(shifts - shifts[:, [system]]) / errors[system]).max(axis=1) for system in range(len(means))]
+    largest = np.max(leads, axis=0)  # [resamples]
+    reach = float(np.quantile(largest, level))
+    differences = []
+    for value, error in zip((means[best] - means).tolist(), errors[best].tolist(), strict=True):
+        spread = 0.0 if math.isinf(error) else error
+        interval = Interval(value - reach * spread, value + reach * spread, level, "paired bootstrap, all pairs")
+        differences.append(Difference(value, spread, interval, _p_value(value / error, largest)))
+    return best, differences
 
 
 def contributions(value: float, items: FloatArray, weights: FloatArray | None = None) -> FloatArray | None:

@@ -129,6 +129,13 @@ def student_quantile(freedom: int, probability: float) -> float:
     return float(stdtrit(freedom, probability))
 
 
+def student_tails(freedom: int, distance: float) -> float:
+    """Probability that a value of Student's t lies at least `distance` from 0, on either side."""
+    from scipy.special import stdtr
+
+    return 2 * float(stdtr(freedom, -abs(distance)))
+
+
 def normal_tails(distance: float) -> float:
     """Probability that a standard normal value lies at least `distance` from 0, on either side."""
     from scipy.special import ndtr

@@ -119,7 +119,7 @@ class Exposure(Question[ExposureSettings]):
             samples=samples, length=length, seed=subject.seed, batch_size=subject.rows_at_once(), **chosen
         )
 
-    def conclude(self, figures: "Mapping[str, Measurement]") -> Finding | None:
+    def conclude(self, figures: "Mapping[str, Measurement]", p_values: Mapping[str, float]) -> Finding | None:
         """By EB-C where there is an oracle, else by EB-M."""
         if not figures:
             return None

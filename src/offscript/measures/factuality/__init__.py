@@ -80,7 +80,7 @@ class Factuality(Question[FactualitySettings]):
         exhibit = columns_of_texts(columns, "Its statements, and the fact checker's verdicts")
         return Answer(factuality.measurements, [exhibit], title=f"Statements of {subject.model.name}")
 
-    def conclude(self, figures: "Mapping[str, Measurement]") -> Finding | None:
+    def conclude(self, figures: "Mapping[str, Measurement]", p_values: Mapping[str, float]) -> Finding | None:
         """By statements that complete a fact, else by free ones; from the coolest sampler to the hottest."""
         if not figures:
             return None

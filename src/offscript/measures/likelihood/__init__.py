@@ -45,7 +45,7 @@ class Likelihood(Question[GoldSettings]):
         )
         return Answer(measurements, title=f"{subject.model.name} on {subject.gold_name}")
 
-    def conclude(self, figures: "Mapping[str, Measurement]") -> Finding | None:
+    def conclude(self, figures: "Mapping[str, Measurement]", p_values: Mapping[str, float]) -> Finding | None:
         """A perplexity is neither good nor bad on its own."""
         if not figures:
             return None

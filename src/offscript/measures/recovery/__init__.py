@@ -99,7 +99,7 @@ class Recovery(Question[RecoverySettings]):
             measurements, title=title, exhibits=[exhibit], details={"continuations": shown}, tables=[Table(shown)]
         )
 
-    def conclude(self, figures: "Mapping[str, Measurement]") -> Finding | None:
+    def conclude(self, figures: "Mapping[str, Measurement]", p_values: Mapping[str, float]) -> Finding | None:
         """By the oracle's view of pairs; without an oracle by corpus-BLEU."""
         if not figures:
             return None

@@ -62,7 +62,7 @@ class Regret(Question[RegretSettings]):
         sentences = _sentences(subject, measurements, length, settings.show)
         return Answer(measurements, title=title, details={"sentences": sentences}, tables=[Table(sentences)])
 
-    def conclude(self, figures: "Mapping[str, Measurement]") -> Finding | None:
+    def conclude(self, figures: "Mapping[str, Measurement]", p_values: Mapping[str, float]) -> Finding | None:
         """Regret is never below zero: it is there, or too small to be told from none."""
         if not figures:
             return None

@@ -124,7 +124,7 @@ class Sampling(Question[SamplingSettings]):
             title=f"{subject.model.name}: {prefixes} prefixes",
         )
 
-    def conclude(self, figures: "Mapping[str, Measurement]") -> Finding | None:
+    def conclude(self, figures: "Mapping[str, Measurement]", p_values: Mapping[str, float]) -> Finding | None:
         """The best setting among those as diverse as real text."""
         if not figures:
             return None

@@ -96,7 +96,7 @@ class Stereotypes(Question[StereotypeSettings]):
         measurements = measure_stereotypes(system.judgements, recipe=system.recipe, seed=subject.seed, seconds=seconds)
         return _answer(subject, measurements, system, second, tests)
 
-    def conclude(self, figures: "Mapping[str, Measurement]") -> Finding | None:
+    def conclude(self, figures: "Mapping[str, Measurement]", p_values: Mapping[str, float]) -> Finding | None:
         """An even model prefers the stereotype in half of the tests that do not tie."""
         if not figures:
             return None
