@@ -10,7 +10,11 @@ Indexes = Annotated[
     typer.Option("--index", help="Folder that `offscript index` wrote, or almanac; the almanac without any."),
 ]
 StanceName = Annotated[
-    str | None, typer.Option("--stance", help="offscript/stance, lexical, or a trained model's folder.")
+    str | None, typer.Option("--stance", help="offscript/inference, offscript/stance, lexical, or a folder.")
+]
+Risk = Annotated[
+    float | None,
+    typer.Option("--risk", help="Decide only where at most this share of decisions is wrong: 0.05, 0.1, 0.15 or 0.2."),
 ]
 Engines = Annotated[
     list[str] | None,

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from offscript.cli._checkers import Engines, Indexes, Lexicons, Ratings, StanceName
+from offscript.cli._checkers import Engines, Indexes, Lexicons, Ratings, Risk, StanceName
 from offscript.cli._options import Json
 
 if TYPE_CHECKING:
@@ -23,12 +23,15 @@ def check(
     stance: StanceName = None,
     ratings: Ratings = None,
     lexicons: Lexicons = None,
+    risk: Risk = None,
     as_json: Json = False,
 ) -> None:
     """Check a claim against documents: verdict, evidence and sources. Without --index the almanac is asked."""
     from offscript.factcheck.building import build_checker
 
-    checker = build_checker(index or [], stance, ratings, engines=search or [], lexicons=lexicons, announce=_announce)
+    checker = build_checker(
+        index or [], stance, ratings, engines=search or [], lexicons=lexicons, risk=risk, announce=_announce
+    )
     found = checker.check(claim)
     if as_json:
         import json
@@ -49,6 +52,8 @@ def _show(found: "Check") -> None:
     console = Console(soft_wrap=True, highlight=False)
     verdict = found.verdict.value
     console.print(Text(f"{verdict}  {found.confidence:.0%}", style=f"bold {COLOURS[verdict]}"), Text(found.claim))
+    if found.not_judged:
+        console.print(Text(f"not judged: {found.not_judged}, and only a statement can be true or false", style="dim"))
     for evidence in found.evidence:
         console.print(_line(found, evidence))
     if not found.documents:

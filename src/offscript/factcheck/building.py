@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from offscript.errors import missing_package
 from offscript.factcheck.almanac import almanac_index, almanac_is_written
-from offscript.factcheck.checking import Checker, default_stance, query_words
+from offscript.factcheck.checking import Checker, default_stance, default_verdicts, query_words
 from offscript.factcheck.index import Index
 from offscript.factcheck.language import language_scores, read_lexicons
 from offscript.factcheck.queries import query_of
@@ -28,16 +28,18 @@ def build_checker(
     *,
     engines: Sequence[str] = (),
     lexicons: Path | None = None,
+    risk: float | None = None,
     announce: Callable[[str], None] | None = None,
 ) -> Checker:
     """A checker on these indexes, or on the almanac, and on search engines.
 
     Args:
         indexes: folders that `offscript index` wrote, or `almanac`; the almanac without any.
-        stance: `offscript/stance`, `lexical` or a trained model's folder; the default model without it.
+        stance: `offscript/inference`, `offscript/stance`, `lexical` or a trained model's folder; else the default.
         ratings: a table of web sites and how factual they are.
         engines: search engines to ask too: `google` or `searxng`.
         lexicons: a folder of lexicons for the language of documents.
+        risk: decide only where at most this share of decisions is wrong, if the stance model knows where that is.
         announce: told when the almanac has to be written first, which takes a while.
 
     Returns:
@@ -51,9 +53,11 @@ def build_checker(
         else LocalIndex(Path(folder), ratings=rated)
         for folder in indexes or [ALMANAC]
     ]
+    stances = stance_model(stance) if stance else default_stance()
     return Checker(
         [*local, *(_web_search(name, rated) for name in engines)],
-        stance=stance_model(stance) if stance else default_stance(),
+        stance=stances,
+        verdicts=None if risk is None else default_verdicts(stances).at_risk(risk),
         query=query_of if engines else query_words,  # search engines want few words
         language=lambda text: language_scores(text, cues),
     )

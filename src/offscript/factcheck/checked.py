@@ -51,7 +51,11 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Check:
-    """A claim's whole way; `probabilities` are of the verdicts, calibrated, and `confidence` is that of `verdict`."""
+    """A claim's whole way; `probabilities` are of the verdicts, calibrated, and `confidence` is that of `verdict`.
+
+    `not_judged` says what the text is if it is no claim that could be true or false: a question, a command, an opinion
+    or several sentences.
+    """
 
     claim: str
     query: tuple[str, ...]
@@ -62,6 +66,7 @@ class Check:
     evidence: tuple[Evidence, ...]
     by_kind: Mapping[Kind, Stance]
     seconds: float
+    not_judged: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """As the API and `--json` give it."""

@@ -12,6 +12,8 @@ from offscript.factcheck.almanac import almanac_index
 from offscript.factcheck.analysis.words import whole_characters
 from offscript.factcheck.checked import Check, CheckedDocument, CheckedSentence, Verdict
 from offscript.factcheck.documents.document import Document
+from offscript.factcheck.inference.stance import InferenceStance
+from offscript.factcheck.inference.verdict import inference_verdicts
 from offscript.factcheck.language import language_scores
 from offscript.factcheck.queries import search
 from offscript.factcheck.retrieval.reranking import rerank_by_title
@@ -20,14 +22,16 @@ from offscript.factcheck.sources.local import LocalIndex
 from offscript.factcheck.stance.lexical import LexicalStance
 from offscript.factcheck.stance.stance import Stance, StanceModel
 from offscript.factcheck.stance.tokens import STOP_WORDS
-from offscript.factcheck.verdict import VerdictModel, document_weights, stance_by_kind, telling_sentences, verdict_model
+from offscript.factcheck.verdict import VerdictModel, stance_by_kind, telling_sentences, verdict_model
 
 CLAIM_CHARACTERS = 2_000  # characters that are checked: a claim is a sentence, not a book
 LONGEST_QUERY = 64  # words
 FETCHED = 100  # documents a provider is asked for, before re-ranking
 BEGINNING = 256  # sentences that a document's stance as a whole goes by
+TINY = 1e-300
 PREFIX = 6  # letters by which words are looked for when sentences are chosen
 UNRELATED = Stance(0.0, 0.0, 0.0, 1.0)
+UNJUDGED = {Verdict.supported: 0.0, Verdict.refuted: 0.0, Verdict.unknown: 1.0}
 _WORD = re.compile(r"\w+")
 
 Language = Callable[[str], Mapping[str, float]]
@@ -65,7 +69,7 @@ class Checker:
     ) -> None:
         self.providers = tuple(providers)
         self.stance: StanceModel = stance or default_stance()
-        self.verdicts = verdicts or verdict_model(self.stance.name)
+        self.verdicts = verdicts or default_verdicts(self.stance)
         self._query, self._rerank, self._language = query, rerank, language
         self._documents, self._sentences = documents, sentences
 
@@ -73,9 +77,9 @@ class Checker:
         """The claim's whole way; whatever the text, there is an answer."""
         begun = time.perf_counter()
         text = whole_characters(claim).replace("\0", " ").strip()[:CLAIM_CHARACTERS]
-        query = tuple(self._query(text))
+        query, not_judged = tuple(self._query(text)), self.verdicts.not_judged(text)
         documents = self._read(text, self._found(text, query))
-        probabilities = self.verdicts.probabilities(text, documents)
+        probabilities = UNJUDGED if not_judged else self.verdicts.probabilities(text, documents)
         verdict = self.verdicts.decide(probabilities)
         return Check(
             claim=text,
@@ -84,9 +88,12 @@ class Checker:
             confidence=probabilities[verdict],
             probabilities=probabilities,
             documents=documents,
-            evidence=telling_sentences(documents, document_weights(text, documents), leaning=_leaning(probabilities)),
+            evidence=telling_sentences(
+                documents, self.verdicts.document_weights(text, documents), leaning=_leaning(probabilities)
+            ),
             by_kind=stance_by_kind(documents),
             seconds=time.perf_counter() - begun,
+            not_judged=not_judged,
         )
 
     def _found(self, claim: str, query: Sequence[str]) -> list[Found]:
@@ -134,6 +141,11 @@ def default_stance() -> StanceModel:
     return LexicalStance()
 
 
+def default_verdicts(stance: StanceModel) -> VerdictModel:
+    """The verdict model that was fitted to a stance model."""
+    return inference_verdicts() if isinstance(stance, InferenceStance) else verdict_model(stance.name)
+
+
 def default_checker(*, stance: StanceModel | None = None) -> Checker:
     """A checker on the almanac that comes with the package."""
     return Checker([LocalIndex(almanac_index(), kind=Kind.high)], stance=stance)
@@ -168,4 +180,4 @@ def _checked_sentences(
 
 def _leaning(probabilities: Mapping[Verdict, float]) -> float:
     supported, refuted = probabilities[Verdict.supported], probabilities[Verdict.refuted]
-    return (supported - refuted) / (supported + refuted)
+    return (supported - refuted) / max(supported + refuted, TINY)

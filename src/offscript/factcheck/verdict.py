@@ -75,7 +75,24 @@ class VerdictModel:
         """The same model for claims that are known to be true or false: it has to decide."""
         weights = self.weights.weights.copy()
         weights[VERDICTS.index(Verdict.unknown), -1] = -IMPOSSIBLE
-        return VerdictModel(dataclasses.replace(self.weights, weights=weights), 0.0)
+        return dataclasses.replace(self, weights=dataclasses.replace(self.weights, weights=weights), threshold=0.0)
+
+    def not_judged(self, claim: str) -> str:
+        """What a text is that this model does not judge; nothing for one that it does."""
+        del claim
+        return ""
+
+    def document_weights(self, claim: str, documents: Sequence[CheckedDocument]) -> FloatArray:
+        """How much each document's word counts [documents]."""
+        return document_weights(claim, documents)
+
+    def at_risk(self, risk: float) -> "VerdictModel":
+        """The same model, deciding only where at most this share of its decisions is wrong."""
+        raise OffscriptError(
+            f"no threshold for a risk of {risk:g}",
+            why="this stance model has none",
+            next="use --stance offscript/inference",
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Threshold and weights."""

@@ -55,6 +55,7 @@ TRAINERS: Registry[Trainer] = Registry(
         LANGUAGE_MODEL: "offscript.training.loop:TRAINER",
         "next-sentence": "offscript.training.next_sentence:TRAINER",
         "stance": "offscript.factcheck.stance.teaching.recipe:TRAINER",
+        "inference": "offscript.factcheck.inference.training:TRAINER",
     },
 )
 

@@ -20,7 +20,9 @@ from offscript.factcheck.stance.stance import STANCES, StanceModel
 
 SHIPPED, LEXICAL, JOINT = "offscript/stance", "lexical", "+"
 CARD = "card.json"
-_ASSET = Path(__file__).parents[2] / "assets" / "stance"
+_ASSETS = {
+    name: Path(__file__).parents[2] / "assets" / name.partition("/")[2] for name in (SHIPPED, "offscript/inference")
+}
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,7 @@ KINDS: Registry[StanceKind] = Registry(
         "features": f"{_TEACHING}.baselines:FEATURES",
         "boosting": f"{_TEACHING}.baselines:BOOSTING",
         "hierarchy": f"{_TEACHING}.hierarchy:HIERARCHY",
+        "inference": "offscript.factcheck.inference.stance:INFERENCE",
     },
 )
 """What a card's `kind` may say."""
@@ -53,16 +56,16 @@ KINDS: Registry[StanceKind] = Registry(
 
 @cache
 def stance_model(name: str = SHIPPED) -> StanceModel:
-    """`offscript/stance`, `lexical`, the folder of a model that `offscript train` made, or several joined by `+`."""
+    """`offscript/inference`, `offscript/stance`, `lexical`, a folder that `offscript train` made, or several by `+`."""
     if JOINT in name and not Path(name).exists():
         return Committee([stance_model(member) for member in name.split(JOINT)])
     if name == LEXICAL:
         from offscript.factcheck.stance.lexical import LexicalStance
 
         return LexicalStance()
-    folder = _ASSET if name == SHIPPED else Path(name)
+    folder = _ASSETS.get(name, Path(name))
     if not (folder / CARD).is_file():
-        known = (SHIPPED, LEXICAL)
+        known = (*_ASSETS, LEXICAL)
         raise OffscriptError(
             f"no stance model {name!r}", why="no such name, and no such folder", next=nearest(name, known)
         )

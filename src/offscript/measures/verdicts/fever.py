@@ -9,13 +9,12 @@ import numpy as np
 from offscript._specification import nearest
 from offscript.errors import OffscriptError
 from offscript.factcheck.checked import Verdict
-from offscript.factcheck.checking import Checker, default_stance
+from offscript.factcheck.checking import Checker, default_stance, default_verdicts
 from offscript.factcheck.fever import PARTS, read_fever_passages
 from offscript.factcheck.index import build_index
 from offscript.factcheck.sources import Kind
 from offscript.factcheck.sources.local import LocalIndex
 from offscript.factcheck.stance.registry import stance_model
-from offscript.factcheck.verdict import verdict_model
 from offscript.measures.question import Progress, Silent
 from offscript.measures.verdicts.estimation import VerdictRun, check_claims
 
@@ -43,7 +42,7 @@ def check_fever(
     known = [claim for claim in passages.claims[part] if labels == max(LABELS) or claim.label != Verdict.unknown]
     claims = [known[place] for place in np.sort(np.random.default_rng(seed).permutation(len(known))[:sample])]
     stances = stance_model(stance) if stance else default_stance()
-    verdicts = verdict_model(stances.name)
+    verdicts = default_verdicts(stances)
     if labels == min(LABELS):
         verdicts = verdicts.compelled()
     recipe = {"fever": part, "claims": sample, "labels": labels, "stance": stances.name}

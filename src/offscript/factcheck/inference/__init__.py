@@ -1,0 +1,1 @@
+"""Inference: does the evidence support a claim, refute it, or neither?"""

@@ -1,0 +1,57 @@
+"""Deciding only where it is safe: the confidence from which on few verdicts are wrong."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import beta
+
+from offscript._types import FloatArray
+
+NEVER = 1.01  # a confidence that no verdict reaches
+CERTAINTY = 0.9
+SHARES = 20  # of the claims that are tried: all, the surest nineteen twentieths, and so on
+
+
+def risk_threshold(
+    confidence: FloatArray,
+    wrong: NDArray[np.bool_],
+    collections: Sequence[str],
+    risk: float,
+    *,
+    certainty: float = CERTAINTY,
+) -> float:
+    """The lowest confidence from which on verdicts are wrong at most at the rate `risk`, by an upper bound.
+
+    Every collection counts the same, however many claims it has: an unseen one resembles a collection drawn at random
+    more than a claim drawn at random. The bound is that of a binomial rate (Clopper and Pearson) at the mean error over
+    the collections, for as many claims as the equal weights leave. It holds for claims like those that were given,
+    and says nothing about others.
+
+    Args:
+        confidence: Of the likelier of the two verdicts, for every claim [claims].
+        wrong: Whether that verdict is wrong [claims].
+        collections: Where each claim is from [claims].
+        risk: The highest rate of wrong verdicts among those decided.
+        certainty: How sure the bound is.
+
+    Returns:
+        The threshold, or `NEVER` where no confidence is safe enough.
+    """
+    owners = np.unique(np.asarray(collections), return_inverse=True)[1]
+    surer = 1 - (1 - certainty) / SHARES  # so many bounds hold together
+    for threshold in np.quantile(confidence, np.arange(SHARES) / SHARES):
+        decided = confidence >= threshold
+        if _bound(wrong[decided], owners[decided], surer) <= risk:
+            return float(threshold)
+    return NEVER
+
+
+def _bound(wrong: NDArray[np.bool_], owners: NDArray[np.int64], certainty: float) -> float:
+    """Upper bound of the mean error over the collections that have decided claims."""
+    sizes = np.bincount(owners).astype(np.float64)
+    present = sizes > 0
+    weights = 1.0 / (present.sum() * sizes[owners])
+    rate, effective = float(weights @ wrong), float(1.0 / (weights**2).sum())
+    errors = rate * effective
+    return float(beta.ppf(certainty, errors + 1.0, max(effective - errors, 1e-9)))
