@@ -17,7 +17,7 @@ from offscript.errors import OffscriptError
 from offscript.factcheck.stance.teaching import mtranssan
 from offscript.factcheck.stance.teaching.network import load_encoder
 from offscript.models import load_model
-from offscript.models.masked import MaskedLanguageModel, names_masked_model
+from offscript.models.hub import MaskedLanguageModel, names_masked_model
 from offscript.models.next_sentence import encoder_of
 
 CODE = """

@@ -2,7 +2,7 @@
 
     python tools/same_figures.py OLD/src NEW/src [--work DIR]
 
-Runs the audit of the shipped pair and a dozen `measure` commands on small files made here, with both source folders, and
+Runs the audit of the shipped pair and a dozen `measure` commands on small files made here with both source folders;
 prints one line per command. Times, versions, dates and paths are left out of the comparison. Exit code 1 if any differ.
 """
 

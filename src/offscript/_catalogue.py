@@ -11,7 +11,7 @@ from typing import Any
 from offscript._plugins import Registry
 
 ASSETS = Path(__file__).parent / "assets"
-SHIPPED = "offscript/"
+SHIPPED, HUB = "offscript/", "hf/"
 WEIGHTS, CARD = "weights.safetensors", "card.json"
 PROPERTIES = ("entropy reduction", "order preservation", "slope preservation")
 
@@ -65,7 +65,7 @@ MODEL_STRINGS: dict[str, str] = {
     "FOLDER": "a model that `offscript train` wrote, a Hugging Face folder, or SeqGAN's oracle",
     "FILE.json": "a tabular model: every next-token distribution written down",
     "FILE.gguf": "a causal model in a GGUF file",
-    "hf/ID@REVISION": "a causal model on the Hugging Face Hub; settings: dtype, trust",
+    "hf/ID@REVISION": "a causal model on the Hugging Face Hub; settings: dtype, start, trust",
     "uniform": "every symbol equally likely; setting: vocabulary (a model string, or text8)",
     "MODEL,approximate=N": "any model, known by N draws after each history alone; settings: seed, floor",
 }
@@ -76,7 +76,7 @@ MODELS: Registry[Any] = Registry(
     "offscript.models",
     {
         "offscript": "offscript.models.registry:load_shipped",
-        "hf": "offscript.models.registry:load_hub",
+        "hf": "offscript.models.hub:HubLanguageModel.load",
         "uniform": "offscript.models.registry:load_uniform",
     },
 )

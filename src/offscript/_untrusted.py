@@ -55,7 +55,7 @@ def _local_copy(source: str | Path, name: str, revision: str | None) -> Path | N
 def _parsed(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):  # loading it gives the message
+    except (OSError, ValueError, RecursionError):  # loading it gives the message
         return None
 
 

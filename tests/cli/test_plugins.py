@@ -16,7 +16,7 @@ from offscript._plugins import PLUGINS_VARIABLE
 from offscript.corpora import CharacterVocabulary
 from offscript.errors import OffscriptError
 from offscript.models import HistoryModel, LanguageModel, load_model
-from offscript.models.masked import names_masked_model
+from offscript.models.hub import names_masked_model
 from offscript.sampling.transforms import check_properties, parse_transform
 
 PLUGIN = '''

@@ -1,18 +1,20 @@
 """Any Hugging Face causal model: the same figures as calling it directly, and no weights but its own."""
 
+import contextlib
 import importlib.util
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
 from offscript.errors import OffscriptError
 from offscript.models import language_model as contract
-from offscript.models import load_model
+from offscript.models import load_model, pretrained
 from offscript.models.hub import HubLanguageModel
 from offscript.sampling import generate
 
@@ -165,6 +167,108 @@ def test_a_spoilt_folder_gets_one_clear_line(hub_folder: Path, spoil: Callable[[
     assert "\n" not in str(caught.value)
 
 
+def _only_an_adapter(folder: Path) -> None:
+    for path in folder.iterdir():
+        path.unlink()
+    (folder / "adapter_model.safetensors").touch()
+    (folder / "adapter_config.json").write_text('{"base_model_name_or_path": "some/base", "peft_type": "LORA"}')
+
+
+@pytest.mark.parametrize("prefix", ["", "hf/"])
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (_only_an_adapter, r"is a LoRA adapter, not a model; it changes the weights of some/base; merge it into that"),
+        (
+            lambda folder: (folder / "config.json").unlink(),
+            r"has no config\.json; a Hugging Face model needs it",
+        ),
+    ],
+    ids=["adapter", "no config.json"],
+)
+def test_a_folder_that_is_no_model_says_what_it_is(
+    hub_folder: Path, spoil: Callable[[Path], Any], message: str, prefix: str
+) -> None:
+    spoil(hub_folder)
+    with pytest.raises(OffscriptError, match=message):
+        load_model(f"{prefix}{hub_folder}")
+
+
+def test_an_adapter_that_cannot_be_read_is_still_one(tmp_path: Path) -> None:
+    (tmp_path / "adapter_config.json").write_text("{")
+    with pytest.raises(OffscriptError, match="is a LoRA adapter, not a model; it changes the weights of another model"):
+        load_model(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"vocab_size": "many"},
+        {"vocab_size": -1},
+        {"n_head": 0},
+        {"n_layer": None},
+        {"n_embd": 1.5},
+        {"torch_dtype": 7},
+        {"architectures": 3},
+        {"model_type": []},
+        {"activation_function": "nonsense"},
+        {"id2label": 3},
+        {"quantization_config": {"quant_method": "nonsense"}},
+        {"attn_implementation": "nonsense"},
+        {"rope_scaling": "x"},
+    ],
+    ids=str,
+)
+def test_a_configuration_with_a_wrong_value_is_one_line_or_harmless(hub_folder: Path, changes: dict[str, Any]) -> None:
+    _change_config(hub_folder, **changes)
+    with contextlib.suppress(OffscriptError):
+        assert load_model(str(hub_folder)).vocabulary.size == SIZE
+
+
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "tokenizer_config.json", "generation_config.json"])
+@pytest.mark.parametrize("content", [b"[]", b"3", b"null", b"\xff\xfe", b"", b"[" * 20_000, b'{"added_tokens": 3}'])
+def test_a_file_of_nonsense_is_one_line_or_harmless(hub_folder: Path, name: str, content: bytes) -> None:
+    (hub_folder / name).write_bytes(content)
+    with contextlib.suppress(OffscriptError):
+        assert load_model(str(hub_folder)).vocabulary.size == SIZE
+
+
+@pytest.mark.parametrize(("start", "index"), [("w4", 7), ("7", 7), ("</s>", 1)])
+def test_the_start_token_can_be_chosen(hub_folder: Path, start: str, index: int, tokens: Tensor) -> None:
+    chosen, usual = load_model(f"{hub_folder},start={start}"), load_model(str(hub_folder))
+    assert (chosen.vocabulary.start, usual.vocabulary.start) == (index, START)
+    assert chosen.name == f"{hub_folder},start={start}"
+    assert chosen.weight_hash != usual.weight_hash
+    assert chosen.vocabulary.fingerprint != usual.vocabulary.fingerprint
+    [scored] = chosen.score(tokens)
+    inputs = torch.cat([torch.full((ROWS, 1), index), tokens[:, :-1]], dim=1)
+    with torch.no_grad():
+        _close(scored.log_probs, usual.network(inputs).logits.log_softmax(dim=-1))
+
+
+@pytest.mark.parametrize("start", ["nothing", "-1", "31", "true", "1.5"])
+def test_a_start_token_that_is_none_is_refused(hub_folder: Path, start: str) -> None:
+    with pytest.raises(OffscriptError, match="has no token .* to start with; give a token, or its id"):
+        load_model(f"{hub_folder},start={start}")
+
+
+def test_the_hash_of_the_weights_is_computed_once(hub_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    computed: list[int] = []
+
+    def counting(weights: Any) -> str:
+        computed.append(1)
+        return contract.hash_of_weights(weights)
+
+    monkeypatch.setattr(pretrained, "hash_of_weights", counting)
+    model = load_model(str(hub_folder))
+    first = model.weight_hash
+    assert (model.weight_hash, len(computed)) == (first, 1)
+    with torch.no_grad():
+        next(model.network.parameters()).add_(1)
+    assert model.weight_hash != first
+    assert len(computed) == 2
+
+
 def test_a_folder_without_any_tokenizer_file_is_refused(tmp_path: Path, causal_network: Callable[[str], Any]) -> None:
     causal_network("gpt2").save_pretrained(tmp_path)
     with pytest.raises(OffscriptError, match="has no tokenizer|cannot be loaded"):
@@ -176,6 +280,127 @@ def test_a_file_that_is_no_gguf_is_refused(tmp_path: Path) -> None:
     path.write_bytes(b"GGUF" + b"nonsense" * 10)
     with pytest.raises(OffscriptError, match="cannot be loaded"):
         load_model(str(path))
+
+
+def test_a_gguf_file_without_its_package_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "model.gguf").touch()
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(OffscriptError, match=r'needs gguf; it is not installed; pip install -e "\.\[gguf\]"'):
+        load_model(str(tmp_path / "model.gguf"))
+
+
+def _write_gguf(path: Path, scale: float = 1.0) -> None:
+    """A Llama of one layer with random weights and a tokenizer of 30 words."""
+    import gguf
+
+    writer, generator = gguf.GGUFWriter(path, "llama"), np.random.default_rng(1)
+    writer.add_context_length(CONTEXT)
+    writer.add_embedding_length(32)
+    writer.add_block_count(1)
+    writer.add_feed_forward_length(32)
+    writer.add_head_count(2)
+    writer.add_head_count_kv(2)
+    writer.add_layer_norm_rms_eps(1e-5)
+    writer.add_rope_freq_base(10_000.0)
+    writer.add_vocab_size(30)
+    words = ["<s>", "</s>", "<unk>", "w", *"0123456789", "w1", "w2", *(f"x{index}" for index in range(14))]
+    writer.add_tokenizer_model("gpt2")
+    writer.add_token_list(words)
+    writer.add_token_types([3, 3, 3, *[1] * 27])
+    writer.add_token_merges(["w 1", "w 2"])
+    writer.add_bos_token_id(0)
+    writer.add_eos_token_id(1)
+    writer.add_unk_token_id(2)
+    shapes = {"token_embd": (30, 32), "output_norm": (32,), "output": (30, 32), "blk.0.attn_norm": (32,)}
+    shapes |= {f"blk.0.attn_{part}": (32, 32) for part in ("q", "k", "v", "output")}
+    shapes |= {f"blk.0.ffn_{part}": (32, 32) for part in ("gate", "up", "down")} | {"blk.0.ffn_norm": (32,)}
+    for name, shape in shapes.items():
+        values = (scale * generator.normal(size=shape)).astype(np.float32)
+        if len(shape) == 1:
+            writer.add_tensor(f"{name}.weight", values)
+        else:
+            quantised = gguf.quants.quantize(values, gguf.GGMLQuantizationType.Q8_0)
+            writer.add_tensor(f"{name}.weight", quantised, raw_dtype=gguf.GGMLQuantizationType.Q8_0)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("OFFSCRIPT_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache/gguf"
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Which networks were read from GGUF files."""
+    from transformers import AutoModelForCausalLM
+
+    read, own = [], AutoModelForCausalLM.from_pretrained
+
+    def remember(source: str, **settings: Any) -> Any:
+        if "gguf_file" in settings:
+            read.append(settings["gguf_file"])
+        return own(source, **settings)
+
+    monkeypatch.setattr(
+        AutoModelForCausalLM,
+        "from_pretrained",
+        lambda **given: remember(given.pop("pretrained_model_name_or_path"), **given),
+    )
+    return read
+
+
+def test_a_gguf_file_is_dequantised_once(tmp_path: Path, cache: Path, reads: list[str]) -> None:
+    path = tmp_path / "tiny.gguf"
+    _write_gguf(path)
+    first, second = (load_model(str(path)) for _ in range(2))
+    assert reads == ["tiny.gguf"]
+    assert len(list(cache.iterdir())) == 1
+    assert (second.name, second.weight_hash) == (first.name, first.weight_hash)
+    assert second.vocabulary.fingerprint == first.vocabulary.fingerprint
+    tokens = torch.tensor([[3, 9, 20]])
+    assert torch.equal(second.log_likelihoods(tokens), first.log_likelihoods(tokens))
+
+
+def test_the_cache_knows_other_weights_and_precisions(tmp_path: Path, cache: Path, reads: list[str]) -> None:
+    path = tmp_path / "tiny.gguf"
+    _write_gguf(path)
+    hashes = {load_model(str(path)).weight_hash, load_model(f"{path},dtype=bfloat16").weight_hash}
+    _write_gguf(path, scale=2.0)
+    hashes.add(load_model(str(path)).weight_hash)
+    assert (len(hashes), len(reads), len(list(cache.iterdir()))) == (3, 3, 3)
+
+
+def test_a_cache_that_cannot_be_written_costs_time_only(
+    tmp_path: Path, cache: Path, reads: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    cache.parent.mkdir()
+    cache.write_text("a file where the folder should be")
+    _write_gguf(tmp_path / "tiny.gguf")
+    for _ in range(2):
+        assert load_model(str(tmp_path / "tiny.gguf")).vocabulary.size == 30
+    assert len(reads) == 2
+    assert "is not cached" in caplog.text
+
+
+def test_a_half_written_cache_leaves_nothing(
+    tmp_path: Path, cache: Path, reads: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _write_gguf(tmp_path / "tiny.gguf")
+
+    def full_disk(*given: Any, **settings: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("transformers.PreTrainedTokenizerFast.save_pretrained", full_disk)
+        load_model(str(tmp_path / "tiny.gguf"))
+    assert list(cache.iterdir()) == []
+    load_model(str(tmp_path / "tiny.gguf"))
+    load_model(str(tmp_path / "tiny.gguf"))
+    assert len(reads) == 2
 
 
 @pytest.mark.slow

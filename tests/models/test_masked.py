@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from offscript.errors import OffscriptError
-from offscript.models.masked import MaskedLanguageModel, names_masked_model
+from offscript.models.hub import MaskedLanguageModel, names_masked_model
 
 
 @pytest.fixture(scope="module")

@@ -17,6 +17,7 @@ from offscript.models.storage import save
 from offscript.models.tabular import Tabular, Uniform
 
 FROM_HUB = Uniform(WordVocabulary(["a"], end=None, unknown=None), "from the Hub")
+DEFAULTS = {"dtype": "float32", "start": None, "trust": 0, "device": "cpu"}
 TABLE = {"kind": "tabular", "vocabulary": ["A", "B"], "length": 1, "next": {"": [0.5, 0.5]}}
 
 
@@ -43,11 +44,14 @@ def asked_of_hub(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """What was asked of the Hub, where nothing is."""
     asked: list[dict[str, Any]] = []
 
-    def remember(source: str, **settings: Any) -> Uniform:
-        asked.append({"source": source, **settings})
+    def remember(
+        name: str, *, dtype: str = "float32", start: Any = None, trust: Any = 0, device: str = "cpu"
+    ) -> Uniform:
+        asked.append({"name": name, "dtype": dtype, "start": start, "trust": trust, "device": device})
         return FROM_HUB
 
     monkeypatch.setattr(HubLanguageModel, "load", remember)
+    monkeypatch.setitem(_catalogue.MODELS._things, "hf", remember)
     return asked
 
 
@@ -96,20 +100,21 @@ def test_a_tabular_file_is_a_model() -> None:
 
 @pytest.mark.usefixtures("assets")
 @pytest.mark.parametrize(
-    ("text", "source", "revision", "dtype"),
+    ("text", "name", "settings"),
     [
-        ("gpt2", "gpt2", None, "float32"),
-        ("hf/gpt2", "gpt2", None, "float32"),
-        ("hf/paper", "paper", None, "float32"),
-        ("hf/openai-community/gpt2@main,dtype=float16", "openai-community/gpt2", "main", "float16"),
-        ("EleutherAI/pythia-70m@step1", "EleutherAI/pythia-70m", "step1", "float32"),
+        ("gpt2", "gpt2", {}),
+        ("hf/gpt2", "gpt2", {}),
+        ("hf/paper", "paper", {}),
+        ("hf/openai-community/gpt2@main,dtype=float16", "openai-community/gpt2@main", {"dtype": "float16"}),
+        ("EleutherAI/pythia-70m@step1", "EleutherAI/pythia-70m@step1", {}),
+        ("hf/gpt2,start=<s>,trust=1", "gpt2", {"start": "<s>", "trust": 1}),
     ],
 )
 def test_anything_else_is_asked_of_the_hub(
-    asked_of_hub: list[dict[str, Any]], text: str, source: str, revision: str | None, dtype: str
+    asked_of_hub: list[dict[str, Any]], text: str, name: str, settings: dict[str, Any]
 ) -> None:
     assert load_model(text) is FROM_HUB
-    assert asked_of_hub == [{"source": source, "revision": revision, "dtype": dtype, "device": "cpu", "trust": False}]
+    assert asked_of_hub == [{"name": name, **DEFAULTS, **settings}]
 
 
 @pytest.mark.usefixtures("assets")
@@ -117,7 +122,7 @@ def test_anything_else_is_asked_of_the_hub(
 def test_a_gguf_file_is_read_as_one(asked_of_hub: list[dict[str, Any]], name: str) -> None:
     Path(name).touch()
     load_model(f"{name},dtype=bfloat16")
-    assert asked_of_hub == [{"source": name, "revision": None, "dtype": "bfloat16", "device": "cpu", "trust": False}]
+    assert asked_of_hub == [{"name": name, **DEFAULTS, "dtype": "bfloat16"}]
 
 
 @pytest.mark.parametrize(
@@ -132,6 +137,13 @@ def test_a_gguf_file_is_read_as_one(asked_of_hub: list[dict[str, Any]], name: st
         ("hf/gpt2,dtype=int4", "unknown dtype 'int4'; known: float32, float16, bfloat16"),
         ("paper,dtype", "'dtype' in 'paper,dtype' is not key=value"),
         ("", "no name in ''"),
+        ("https://huggingface.co/gpt2", "is a URL; a model string names a shipped model, a folder, a file or a Hub id"),
+        ("https://huggingface.co/gpt2", "; write hf/gpt2"),
+        ("https://huggingface.co/HuggingFaceTB/SmolLM2-135M", "; write hf/HuggingFaceTB/SmolLM2-135M"),
+        ("https://huggingface.co/a/b/tree/main", "; write hf/a/b"),
+        ("https://hf.co/a/b/resolve/v1.0/model.safetensors", "; write hf/a/b@v1.0"),
+        ("https://example.org/model.gguf", "is a URL; a model string names"),
+        ("https://example.org/model.gguf", "; download it and name the folder or file"),
         ("./nowhere", "there is no file or folder ./nowhere"),
         ("/nowhere/at/all", "there is no file or folder /nowhere/at/all"),
         ("toy.json", "there is no file or folder toy.json"),

@@ -160,19 +160,29 @@ class CharacterVocabulary(_Listed):
 
 
 class HubVocabulary(Vocabulary):
-    """A Hugging Face tokenizer. Start is its beginning-of-text token, else its end-of-text token."""
+    """A Hugging Face tokenizer. Start is the token given, else its beginning-of-text, else its end-of-text token."""
 
-    def __init__(self, tokenizer: Any, *, size: int | None = None, name: str = "", revision: str | None = None) -> None:
+    def __init__(
+        self,
+        tokenizer: Any,
+        *,
+        size: int | None = None,
+        name: str = "",
+        revision: str | None = None,
+        start: int | None = None,
+    ) -> None:
         self.tokenizer, self.name, self.revision = tokenizer, name or str(tokenizer.name_or_path), revision
         self.size = size or len(tokenizer)
         self.end = tokenizer.eos_token_id
         self.unknown = tokenizer.unk_token_id
-        start = tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.eos_token_id
-        if start is None:
+        self.given_start = start
+        usual = [each for each in (start, tokenizer.bos_token_id, tokenizer.eos_token_id) if each is not None]
+        if not usual:
             raise OffscriptError(
-                f"the tokenizer {self.name!r} has neither a start nor an end token", next="set bos_token"
+                f"the tokenizer {self.name!r} has neither a start nor an end token",
+                next="add ,start=TOKEN to the model string, or set its bos_token",
             )
-        self.start = start
+        self.start = usual[0]
 
     @classmethod
     def load(cls, name: str, *, revision: str | None = None) -> "HubVocabulary":
@@ -204,7 +214,8 @@ class HubVocabulary(Vocabulary):
         return [*known, *(f"<unused {index}>" for index in range(len(known), self.size))]
 
     def describe(self) -> dict[str, Any]:
-        return {"kind": "hub", "name": self.name, "revision": self.revision, "size": self.size}
+        start = {} if self.given_start is None else {"start": self.given_start}
+        return {"kind": "hub", "name": self.name, "revision": self.revision, "size": self.size, **start}
 
     def save(self, folder: Path) -> None:
         """Write the tokenizer's own files."""
@@ -228,9 +239,9 @@ def vocabulary_from(described: dict[str, Any]) -> Vocabulary:
     raise OffscriptError(f"unknown kind of vocabulary {kind!r}", next="known: word, character, hub")
 
 
-def _hub_vocabulary(name: str, size: int, revision: str | None = None) -> HubVocabulary:
+def _hub_vocabulary(name: str, size: int, revision: str | None = None, start: int | None = None) -> HubVocabulary:
     loaded = HubVocabulary.load(name, revision=revision)
-    return HubVocabulary(loaded.tokenizer, size=size, name=name, revision=revision)
+    return HubVocabulary(loaded.tokenizer, size=size, name=name, revision=revision, start=start)
 
 
 def encode_prose(vocabulary: Vocabulary, text: str) -> list[int]:

@@ -1,34 +1,39 @@
-"""Any Hugging Face causal language model, by Hub id, folder or GGUF file."""
+"""Any Hugging Face model with its tokenizer: causal, as a `LanguageModel`, or masked."""
 
 import copy
-import importlib.util
+import hashlib
 import inspect
-import logging
-import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
 from torch import Tensor
 
-from offscript._specification import Setting
-from offscript._untrusted import refuse_pickles, refuse_remote_code
+from offscript._catalogue import HUB, MODELS, SHIPPED, shipped_models
+from offscript._specification import Setting, parse_specification
 from offscript.corpora.vocabularies import HubVocabulary
-from offscript.errors import OffscriptError, missing_package
+from offscript.errors import OffscriptError
 from offscript.models.language_model import (
     LanguageModel,
     Scored,
     State,
     checked_positions,
     chunks_of,
-    hash_of_weights,
     preceded_by_start,
 )
+from offscript.models.pretrained import (
+    CONFIGURATION,
+    loading,
+    locate,
+    open_pretrained,
+    torch_dtype,
+    weight_hash_of,
+)
 
-DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
+_MASKED = ("ForMaskedLM", "ForPreTraining")
 
 
 @dataclass
@@ -48,37 +53,27 @@ class _Past(State):
 class HubLanguageModel(LanguageModel):
     """A `transformers` causal model with its tokenizer; the distribution covers the network's whole output."""
 
-    def __init__(self, network: Any, tokenizer: Any, name: str = "hub") -> None:
-        self.network, self.name = network.eval(), name
-        self.vocabulary = HubVocabulary(tokenizer, size=network.get_output_embeddings().weight.shape[0], name=name)
+    vocabulary: HubVocabulary
+
+    def __init__(self, network: Any, tokenizer: Any, name: str = "hub", *, start: Setting | None = None) -> None:
+        self.network, self.name = network.eval(), name if start is None else f"{name},start={start}"
+        size = network.get_output_embeddings().weight.shape[0]
+        first = None if start is None else _id_of(start, tokenizer, name)
+        self.vocabulary = HubVocabulary(tokenizer, size=size, name=name, start=first)
         self._keeps_logits = "logits_to_keep" in inspect.signature(network.forward).parameters
 
     @classmethod
     def load(
-        cls,
-        source: str,
-        *,
-        revision: str | None = None,
-        dtype: str = "float32",
-        device: str = "cpu",
-        trust: Setting = False,
+        cls, name: str, *, dtype: str = "float32", start: Setting | None = None, trust: Setting = 0, device: str = "cpu"
     ) -> "HubLanguageModel":
-        """From a folder, a `.gguf` file or a Hub id; weights are safetensors or GGUF, never pickles.
+        """From a folder, a `.gguf` file or a Hub id (`ID@REVISION`); weights are safetensors or GGUF, never pickles.
 
-        Python code that the model brings along runs only with `trust`.
+        `start` is the token, or its id, that stands before position 0; the tokenizer's own by default. Python code
+        that the model brings along runs only with `trust=1`.
         """
-        if dtype not in DTYPES:
-            raise OffscriptError(f"unknown dtype {dtype!r}", next=f"known: {', '.join(DTYPES)}")
-        path = Path(source)
-        place: dict[str, Any] = {"pretrained_model_name_or_path": source, "revision": revision or "main"}
-        if path.suffix == ".gguf":
-            if importlib.util.find_spec("gguf") is None:
-                raise missing_package(source, "gguf", extra="gguf")
-            place = {"pretrained_model_name_or_path": str(path.parent), "gguf_file": path.name}
-        elif path.is_dir() and not any(path.glob("*.safetensors")):
-            refuse_pickles(path)
-        network, tokenizer = _opened(source, place | code_policy(place, trust=trust), DTYPES[dtype])
-        return cls(network.to(device), tokenizer, name=source if revision is None else f"{source}@{revision}")
+        precision = torch_dtype(dtype)
+        network, tokenizer = open_pretrained("AutoModelForCausalLM", name, locate(name, trust=trust), precision)
+        return cls(network.to(device), tokenizer, name, start=start)
 
     @property
     def device(self) -> torch.device:
@@ -87,7 +82,8 @@ class HubLanguageModel(LanguageModel):
 
     @property
     def weight_hash(self) -> str:
-        return hash_of_weights(self.network.state_dict())
+        weights, start = weight_hash_of(self.network), self.vocabulary.given_start
+        return weights if start is None else hashlib.sha256(f"{weights} {start}".encode()).hexdigest()
 
     def begin(self, rows: int) -> _Past:
         return _Past(rows, None)
@@ -128,39 +124,106 @@ class HubLanguageModel(LanguageModel):
             )
 
 
-def code_policy(place: Mapping[str, Any], *, trust: Setting) -> dict[str, bool]:
-    """What `from_pretrained` is told about code that a model brings; without `trust=1` such a model is refused."""
-    if trust not in (0, 1):  # also false and true
-        raise OffscriptError(f"trust={trust} is neither 0 nor 1", next="write trust=1, or leave it out")
-    if not trust:
-        refuse_remote_code(
-            place["pretrained_model_name_or_path"],
-            revision=place.get("revision"),
-            next="add ,trust=1 to the model string if you have read the code and trust it",
-        )
-    return {"trust_remote_code": bool(trust)}
+def _id_of(token: Setting, tokenizer: Any, name: str) -> int:
+    """The id of a token that is given as itself or as its id."""
+    known = tokenizer.get_vocab()
+    index = token if isinstance(token, int) and not isinstance(token, bool) else known.get(str(token), -1)
+    if not 0 <= index < len(tokenizer):
+        raise OffscriptError(f"{name} has no token {token!r} to start with", next="give a token, or its id")
+    return int(index)
 
 
-def _opened(source: str, place: dict[str, Any], dtype: torch.dtype) -> tuple[Any, Any]:
-    """Network and tokenizer, both whole: `transformers` would fill in weights and symbols that are missing."""
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+class MaskedLanguageModel:
+    """A `transformers` masked model with its tokenizer."""
 
-    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
-    networks: Any = AutoModelForCausalLM
-    safe = {} if "gguf_file" in place else {"use_safetensors": True}
-    try:
-        tokenizer: Any = AutoTokenizer.from_pretrained(**place)
-        network, found = networks.from_pretrained(**place, **safe, dtype=dtype, output_loading_info=True)
-    except (OSError, ValueError, KeyError, ImportError, RuntimeError, SafetensorError, struct.error) as fault:
-        raise OffscriptError(
-            f"the model {source!r} cannot be loaded",
-            why=" ".join(str(fault).split())[:300],
-            next="name a folder with safetensors, a .gguf file or a Hub id that can be reached",
-        ) from fault
-    if missing := sorted(found["missing_keys"]):
-        raise OffscriptError(
-            f"the model {source!r} lacks weights", why=f"there is no {missing[0]}", next="copy the model's files again"
-        )
-    if set(tokenizer.get_vocab()) <= set(tokenizer.all_special_tokens):
-        raise OffscriptError(f"the model {source!r} has no tokenizer", next="save its tokenizer to the same place")
-    return network, tokenizer
+    def __init__(self, network: Any, tokenizer: Any, name: str = "masked") -> None:
+        if tokenizer.mask_token_id is None:
+            raise OffscriptError(f"the tokenizer of {name} has no mask", next="name a masked language model")
+        self.network, self.tokenizer, self.name = network.eval(), tokenizer, name
+
+    @classmethod
+    def load(cls, text: str, *, device: str = "cpu") -> "MaskedLanguageModel":
+        """From a model string that names a folder or a Hub id; weights are safetensors, never pickles."""
+        named = parse_specification(text)
+        name = named.name.removeprefix(HUB)
+        precision = torch_dtype(named.settings.get("dtype", "float32"))
+        place = locate(name, trust=named.settings.get("trust", 0))
+        network, tokenizer = open_pretrained("AutoModelForMaskedLM", name, place, precision)
+        return cls(network.to(device), tokenizer, name)
+
+    @property
+    def device(self) -> torch.device:
+        """Where tokens are read."""
+        place: torch.device = self.network.device
+        return place
+
+    @property
+    def mask(self) -> int:
+        """The id that stands for a hidden token."""
+        return int(self.tokenizer.mask_token_id)
+
+    @property
+    def weight_hash(self) -> str:
+        """A hash of everything that decides the model's answers, for recipes."""
+        return weight_hash_of(self.network)
+
+    def log_probs_at_mask(self, rows: Sequence[Sequence[int]]) -> Tensor:
+        """Log-probabilities [rows, V] at each row's first mask; rows are whole inputs of any length."""
+        tokens, real = self._padded(rows)
+        places = (tokens == self.mask).int().argmax(dim=1)  # [rows]
+        with torch.inference_mode(), self._projecting_only(places):
+            logits: Tensor = self.network(input_ids=tokens, attention_mask=real).logits  # [rows, 1 or time, V]
+            if logits.shape[1] > 1:
+                logits = _at(logits, places)
+            return logits[:, 0].float().log_softmax(dim=-1)
+
+    @contextmanager
+    def _projecting_only(self, places: Tensor) -> Iterator[None]:
+        """Project one place a row to the vocabulary: logits of all the others would be most of the work and memory.
+
+        A network that projects by other means than its output embeddings is left as it is.
+        """
+        output = self.network.get_output_embeddings()
+        if output is None:
+            yield
+            return
+        hook = output.register_forward_pre_hook(lambda _, inputs: (_at(inputs[0], places),))
+        try:
+            yield
+        finally:
+            hook.remove()
+
+    def _padded(self, rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
+        longest = max(map(len, rows))
+        filler = self.tokenizer.pad_token_id or 0
+        tokens = torch.tensor([[*row, *[filler] * (longest - len(row))] for row in rows], device=self.device)
+        lengths = torch.tensor([len(row) for row in rows], device=self.device)
+        return tokens, (torch.arange(longest, device=self.device) < lengths.unsqueeze(1)).long()
+
+
+def _at(values: Tensor, places: Tensor) -> Tensor:
+    """[rows, 1, width] of values [rows, time, width]: those at each row's place."""
+    return values[torch.arange(len(values), device=values.device), places].unsqueeze(1)
+
+
+def names_masked_model(text: str) -> bool:
+    """Whether a model string names a masked language model, by the architecture that its configuration gives."""
+    named = parse_specification(text)
+    name = named.name.removeprefix(HUB)
+    if not named.name.startswith(HUB) and not _is_on_hub(name):
+        return False
+    place = locate(name, trust=named.settings.get("trust", 0))
+    with loading(name):
+        from transformers import AutoConfig
+
+        config = AutoConfig.from_pretrained(**place)
+    return any(name.endswith(_MASKED) for name in config.architectures or ())
+
+
+def _is_on_hub(source: str) -> bool:
+    """Whether a bare name is a folder in the Hub's layout, or what `load_model` would take for a Hub id."""
+    path = Path(source)
+    if path.exists():
+        return (path / CONFIGURATION).is_file()
+    elsewhere = source.partition("/")[0] in MODELS or SHIPPED + source in shipped_models()
+    return not (elsewhere or path.suffix or path.is_absolute() or source.startswith("."))

@@ -13,9 +13,8 @@ from offscript._catalogue import CARD, WEIGHTS
 from offscript._files import replacing, sha256_of, write_json
 from offscript.corpora.vocabularies import encode_prose
 from offscript.errors import OffscriptError
-from offscript.models.hub import HubLanguageModel
+from offscript.models.hub import HubLanguageModel, MaskedLanguageModel, names_masked_model
 from offscript.models.language_model import LanguageModel
-from offscript.models.masked import MaskedLanguageModel, names_masked_model
 from offscript.models.neural import NeuralLanguageModel
 from offscript.models.registry import load_model
 from offscript.models.storage import read_card

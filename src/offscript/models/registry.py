@@ -10,7 +10,7 @@ from pathlib import Path
 
 import torch
 
-from offscript._catalogue import ASSETS, MODELS, SHIPPED, shipped_models
+from offscript._catalogue import ASSETS, CARD, HUB, MODELS, SHIPPED, shipped_models
 from offscript._plugins import settings_for
 from offscript._specification import Setting, Specification, nearest, parse_specification
 from offscript._untrusted import refuse_pickles
@@ -20,10 +20,10 @@ from offscript.models.approximated import approximate
 from offscript.models.generator import FLOOR
 from offscript.models.hub import HubLanguageModel
 from offscript.models.language_model import LanguageModel
+from offscript.models.pretrained import looks_pretrained, refuse_url
 from offscript.models.storage import is_seqgan_oracle, load, load_seqgan_oracle
 from offscript.models.tabular import Tabular, Uniform
 
-HUB = "hf/"
 _APPROXIMATION = ("approximate", "floor", "seed")
 
 
@@ -63,12 +63,6 @@ def load_shipped(name: str, *, device: str = "cpu") -> LanguageModel:
     return load(ASSETS / name, device=device, name=SHIPPED + name)
 
 
-def load_hub(name: str, *, dtype: str = "float32", trust: Setting = 0, device: str = "cpu") -> LanguageModel:
-    """A causal model of the Hugging Face Hub (`ID`, `ID@REVISION`), a folder of its layout, or a `.gguf` file."""
-    source, _, revision = (name, "", "") if Path(name).exists() else name.partition("@")
-    return HubLanguageModel.load(source, revision=revision or None, dtype=str(dtype), device=device, trust=trust)
-
-
 def load_uniform(rest: str, *, vocabulary: str | None = None, device: str = "cpu") -> LanguageModel:
     """The uniform model over the symbols of `text8`, or over those of the model that `vocabulary` names."""
     if rest:
@@ -88,6 +82,7 @@ def _approximated(model: LanguageModel, asked: dict[str, Setting]) -> LanguageMo
 
 
 def _loaded(named: Specification, device: str) -> LanguageModel:
+    refuse_url(named.name)
     scheme, _, rest = named.name.partition("/")
     if scheme in MODELS:
         return _by(MODELS[scheme], rest, named, device)
@@ -101,7 +96,7 @@ def _loaded(named: Specification, device: str) -> LanguageModel:
     if close := difflib.get_close_matches(named.name, _bare_names(), n=1):
         hint = f"did you mean {close[0]!r}? write {HUB}{named.name} for the Hub's"
         raise OffscriptError(f"no model is called {named.name!r} here", next=hint)
-    return _by(load_hub, named.name, named, device)
+    return _by(HubLanguageModel.load, named.name, named, device)
 
 
 def _by(loader: Callable[..., LanguageModel], rest: str, named: Specification, device: str) -> LanguageModel:
@@ -125,8 +120,8 @@ def _loader_of(path: Path) -> Callable[..., LanguageModel]:
         refuse_pickles(path)
     if path.suffix == ".json":
         return _load_tabular
-    if path.suffix == ".gguf" or (path / "config.json").is_file():
-        return load_hub
+    if looks_pretrained(path) and not (path / CARD).is_file():
+        return HubLanguageModel.load
     return _load_seqgan_oracle if is_seqgan_oracle(path) else _load_trained
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from offscript.corpora.associations import Association, AssociationTest, read_association_tests
 from offscript.corpora.vocabularies import WordVocabulary
-from offscript.models.masked import MaskedLanguageModel
+from offscript.models.hub import MaskedLanguageModel
 
 Maker = Callable[..., AssociationTest]
 

@@ -10,7 +10,7 @@ from offscript.corpora.associations import AssociationTest
 from offscript.measures.stereotypes.judgements import judge
 from offscript.measures.stereotypes.masked import score_with_masked_model
 from offscript.measures.stereotypes.scores import measure_stereotypes
-from offscript.models.masked import MaskedLanguageModel
+from offscript.models.hub import MaskedLanguageModel
 
 Maker = Callable[..., AssociationTest]
 

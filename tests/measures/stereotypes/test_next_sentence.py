@@ -7,8 +7,8 @@ from offscript.corpora.associations import AssociationTest
 from offscript.corpora.vocabularies import WordVocabulary
 from offscript.errors import OffscriptError
 from offscript.measures.stereotypes.next_sentence import score_with_next_sentence_head
+from offscript.models.hub import MaskedLanguageModel
 from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
-from offscript.models.masked import MaskedLanguageModel
 from offscript.models.next_sentence import CausalPairs, MaskedPairs, NextSentenceHead, PairEncoder, encoder_from
 from offscript.models.tabular import Tabular
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from offscript.corpora.associations import BLANK, Association, AssociationTest
 from offscript.errors import OffscriptError
-from offscript.models.masked import MaskedLanguageModel
+from offscript.models.hub import MaskedLanguageModel
 
 Progress = Callable[[int], None]
 

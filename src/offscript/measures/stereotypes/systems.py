@@ -18,8 +18,8 @@ from offscript.measures.stereotypes.judgements import Judgements, judge
 from offscript.measures.stereotypes.masked import score_with_masked_model
 from offscript.measures.stereotypes.next_sentence import score_with_next_sentence_head
 from offscript.measures.stereotypes.scores import score_terms
+from offscript.models.hub import MaskedLanguageModel, names_masked_model
 from offscript.models.language_model import LanguageModel
-from offscript.models.masked import MaskedLanguageModel, names_masked_model
 from offscript.models.next_sentence import MaskedPairs, encoder_from, load_head
 from offscript.models.registry import load_model
 from offscript.sampling.transforms import parse_transform
