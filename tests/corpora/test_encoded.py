@@ -136,7 +136,7 @@ def test_damaged_files_are_refused(tmp_path: Path, name: str, damage: str) -> No
 def test_a_damaged_description_is_refused(tmp_path: Path, content: str) -> None:
     encode_corpus(["a b"], WORDS, end=True, folder=tmp_path)
     (tmp_path / "corpus.json").write_text(content)
-    with pytest.raises(OffscriptError, match=r"corpus\.json cannot be read"):
+    with pytest.raises(OffscriptError, match=r"corpus\.json.*not the description of an encoded corpus"):
         EncodedCorpus.open(tmp_path)
 
 

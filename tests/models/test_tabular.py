@@ -147,6 +147,8 @@ def test_a_file_is_a_model(tmp_path: Path) -> None:
         ({"length": 0}, "a tabular model of length 0"),
         ({"length": "2"}, "'length' is missing or not a int"),
         ({"end": "C"}, "the vocabulary has no 'C'"),
+        ({"end": ["C"]}, "'end' is not a symbol"),
+        ({"next": {"": [10**400, 1]}}, "what follows '' is no list of probabilities"),
     ],
 )
 def test_a_table_that_is_wrong_gets_one_clear_line(changes: dict[str, Any], message: str) -> None:
@@ -159,10 +161,11 @@ def test_a_table_that_is_wrong_gets_one_clear_line(changes: dict[str, Any], mess
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "is not a tabular model"),
+        ("{", r"wrong\.json, line 1: not valid JSON"),
+        ('{"kind": "tabular", "kind": "tabular"}', "field 'kind' is given twice"),
         ("[1, 2]", 'no "kind": "tabular"'),
         ('{"kind": "lstm"}', 'no "kind": "tabular"'),
-        ("\udcff", "is not a tabular model"),
+        ("\udcff", r"wrong\.json, line 1: byte 1 is not UTF-8"),
     ],
 )
 def test_a_file_that_is_no_table_is_refused(tmp_path: Path, text: str, message: str) -> None:

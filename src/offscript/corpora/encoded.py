@@ -1,19 +1,19 @@
 """Encoded corpora: the token ids of every sentence in one flat array, in memory or on disk."""
 
 import hashlib
-import json
 import os
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from offscript._files import replacing, sha256_of, write_json
+from offscript.corpora.records import Schema, read_json
 from offscript.corpora.vocabularies import Vocabulary
 from offscript.errors import OffscriptError
 
@@ -21,7 +21,6 @@ Integers = NDArray[np.integer[Any]]
 BLOCK = 1 << 13
 DESCRIPTION, TOKENS, OFFSETS = "corpus.json", "tokens.bin", "offsets.bin"
 OFFSET_TYPE = np.dtype("<i8")
-NARROW, WIDE = TOKEN_TYPES = ("<u2", "<u4")
 
 
 class Column:
@@ -103,13 +102,15 @@ class FileArray:
         return read
 
 
-@dataclass(frozen=True)
-class Description:
+class Description(Schema):
     """What an encoded corpus holds; the JSON document beside its two arrays."""
 
-    sentences: int
-    tokens: int
-    token_type: str
+    noun = "the description of an encoded corpus"
+    hint = "encode the corpus again"
+
+    sentences: int = Field(ge=1)
+    tokens: int = Field(ge=1)
+    token_type: Literal["<u2", "<u4"]
     vocabulary: str
     end: bool
     data_hash: str
@@ -187,7 +188,7 @@ def encode_corpus(
             sentences, vocabulary, end, lambda block: tokens.write(block.data), lambda block: offsets.write(block.data)
         )
         (folder / DESCRIPTION).unlink(missing_ok=True)
-    write_json(folder / DESCRIPTION, asdict(description))
+    write_json(folder / DESCRIPTION, description.model_dump())
     return EncodedCorpus.open(folder, vocabulary=vocabulary)
 
 
@@ -205,8 +206,8 @@ def _encode(
     write_tokens: Callable[[Integers], object],
     write_offsets: Callable[[Integers], object],
 ) -> Description:
-    token_type = np.dtype(NARROW if vocabulary.inputs <= 1 << 16 else WIDE)
-    tokens, offsets = Column(token_type, write_tokens), Column(OFFSET_TYPE, write_offsets)
+    token_type: Literal["<u2", "<u4"] = "<u2" if vocabulary.inputs <= 1 << 16 else "<u4"
+    tokens, offsets = Column(np.dtype(token_type), write_tokens), Column(OFFSET_TYPE, write_offsets)
     closing = [vocabulary.end] if end and vocabulary.end is not None else []
     digest = hashlib.sha256()
     offsets.extend([0])
@@ -221,7 +222,7 @@ def _encode(
     return Description(
         sentences=offsets.count - 1,
         tokens=tokens.count,
-        token_type=token_type.str,
+        token_type=token_type,
         vocabulary=vocabulary.fingerprint,
         end=end,
         data_hash=digest.hexdigest(),
@@ -239,15 +240,9 @@ def _encoded(sentence: str, vocabulary: Vocabulary, number: int) -> list[int]:
 
 def _read_description(folder: Path) -> Description:
     path = folder / DESCRIPTION
-    try:
-        description = Description(**json.loads(path.read_text(encoding="utf-8")))
-    except FileNotFoundError as error:
-        raise OffscriptError(f"no encoded corpus in {folder}", next="encode the corpus first") from error
-    except (OSError, ValueError, TypeError) as error:
-        raise OffscriptError(f"{path} cannot be read", why=str(error), next="encode the corpus again") from error
-    if description.token_type not in TOKEN_TYPES:
-        raise OffscriptError(f"{path} names an unknown type of token", next="encode the corpus again")
-    return description
+    if not path.exists():
+        raise OffscriptError(f"no encoded corpus in {folder}", next="encode the corpus first")
+    return read_json(path, Description)
 
 
 def _check_file(path: Path, size: int, sha256: str) -> None:

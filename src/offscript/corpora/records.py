@@ -41,13 +41,13 @@ class Schema(BaseModel):
     """What one record of a kind of file holds; fields that it does not name are ignored.
 
     Attributes:
-        kind: What a record is, such as "a query"; errors then begin with "not a query".
-        layout: An example, which errors show.
+        noun: What a record is, such as "a query"; errors then begin with "not a query".
+        hint: What to do about a record that is none.
     """
 
     model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
-    kind: ClassVar[str] = ""
-    layout: ClassVar[str] = ""
+    noun: ClassVar[str] = ""
+    hint: ClassVar[str] = ""
 
 
 S = TypeVar("S", bound=Schema)
@@ -71,10 +71,9 @@ def _not_empty(text: str) -> str:
     return text
 
 
-def _whole_number(value: object) -> object:
-    if not isinstance(value, str):
-        return value
-    if not _WHOLE_NUMBER.fullmatch(value.strip()):
+def whole_number(value: object) -> int:
+    """A whole number of at most 18 digits, also one written as text; a ValueError says that it is none."""
+    if isinstance(value, bool) or not isinstance(value, int | str) or not _WHOLE_NUMBER.fullmatch(str(value).strip()):
         raise ValueError("is not a whole number")
     return int(value)
 
@@ -82,29 +81,36 @@ def _whole_number(value: object) -> object:
 def _whole_numbers(value: object) -> object:
     if not isinstance(value, str):
         return value
-    return [_whole_number(part) for part in value.strip("[] ").replace(",", " ").split()]
+    return [whole_number(part) for part in value.strip("[] ").replace(",", " ").split()]
 
 
 Identifier = Annotated[str, BeforeValidator(_identifier), AfterValidator(_not_empty)]
 """A name: text that is not empty, or a whole number."""
 FilledText = Annotated[str, AfterValidator(_not_empty)]
 """Text that is not blank."""
-WholeNumber = Annotated[int, BeforeValidator(_whole_number)]
+WholeNumber = Annotated[int, BeforeValidator(whole_number)]
 """A whole number, also one written as text, as in tables."""
 WholeNumbers = Annotated[list[int], BeforeValidator(_whole_numbers)]
 """Whole numbers, also as a printed array such as `[2 5]`."""
 
 
-def one_of(choices: Mapping[str, Any] | Iterable[str]) -> AfterValidator:
-    """A validator for text that must be one of the choices; of a mapping it gives the value."""
+def one_of(choices: Mapping[str, Any] | Iterable[str], convert: Callable[[str], str] = str) -> BeforeValidator:
+    """A validator for text that must be one of the choices.
+
+    Args:
+        choices: The choices; of a mapping the validator gives the value.
+        convert: Applied to the text first, such as `str.lower`.
+    """
     known = choices if isinstance(choices, Mapping) else {choice: choice for choice in choices}
 
-    def chosen(text: str) -> Any:
-        if text not in known:
-            raise ValueError(f"is {text!r}; {nearest(text, known)}")
+    def chosen(value: object) -> Any:
+        if not isinstance(value, str | bool):
+            raise RecordError(f"is not text but {type(value).__name__}")
+        if (text := convert(str(value))) not in known:
+            raise RecordError(f"is {value!r}; {nearest(text, filter(None, known))}")
         return known[text]
 
-    return AfterValidator(chosen)
+    return BeforeValidator(chosen)
 
 
 def checked(schema: type[S], record: object, fault: Fault) -> S:
@@ -135,7 +141,11 @@ def read_json(path: Path | str, schema: type[S], *, hint: str = "check the name"
         schema: What the document must hold.
         hint: What to do if there is no such file.
     """
-    value = read_json_value(path, hint=hint)
+    lines = Lines(check_file(Path(path), hint))
+    try:
+        value = _parsed(lines.whole())
+    except RecordError as error:
+        raise _named(schema, fault_at(_place(path, error)), error.what, error.why, error.hint) from error
     return checked(schema, value, fault_at(str(path)))
 
 
@@ -145,8 +155,15 @@ def read_json_value(path: Path | str, *, hint: str = "check the name") -> Any:
     try:
         return _parsed(lines.whole())
     except RecordError as error:
-        place = f"{path}, line {error.line}" if error.line else str(path)
-        raise OffscriptError(f"{place}: {error.what}", why=error.why, next=error.hint) from error
+        raise OffscriptError(f"{_place(path, error)}: {error.what}", why=error.why, next=error.hint) from error
+
+
+def read_json_list(path: Path | str, schema: type[S]) -> list[S]:
+    """The records of a JSON document that is a list of them, plain or compressed."""
+    records = read_json_value(path)
+    if not isinstance(records, list):
+        raise OffscriptError(f"{path}: not a list but {type(records).__name__}", next="give a list of records")
+    return [checked(schema, record, fault_at(f"{path}, record {n}")) for n, record in enumerate(records, start=1)]
 
 
 def read_objects(lines: Lines) -> Iterator[Record]:
@@ -320,6 +337,10 @@ def _parsed(text: str) -> Any:
     return value
 
 
+def _place(path: Path | str, error: RecordError) -> str:
+    return f"{path}, line {error.line}" if error.line else str(path)
+
+
 def _distinct(pairs: list[tuple[str, Any]]) -> Record:
     record = dict(pairs)
     if len(record) < len(pairs):
@@ -355,10 +376,10 @@ def _first_fault(error: ValidationError, record: object) -> tuple[str, str]:
 
 def _named(schema: type[Schema], fault: Fault, what: str, why: str, hint: str) -> OffscriptError:
     """The error for a record, under what the schema calls one."""
-    if not schema.kind:
+    if not schema.noun:
         return fault(what, why=why, next=hint)
     why = f"{what}, {why}" if why else what
-    return fault(f"not {schema.kind}", why=why, next=hint or f"write {schema.layout} per line")
+    return fault(f"not {schema.noun}", why=why, next=hint or schema.hint)
 
 
 def _check_new(record: Schema, field: str, first: dict[Hashable, int], lines: Lines) -> None:

@@ -8,8 +8,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from pydantic import Field
+
 from offscript._untrusted import refuse_remote_code
 from offscript.corpora.prose import separate_punctuation
+from offscript.corpora.records import Schema, checked
 from offscript.errors import OffscriptError, missing_package
 
 UNKNOWN = "<unk>"
@@ -222,20 +225,50 @@ class HubVocabulary(Vocabulary):
         self.tokenizer.save_pretrained(folder)
 
 
-def vocabulary_from(described: dict[str, Any]) -> Vocabulary:
-    """Make a vocabulary again from what `describe` gave."""
-    settings = dict(described)
-    kind = settings.pop("kind", None)
-    try:
-        match kind:
-            case "word":
-                return WordVocabulary(settings.pop("symbols"), **settings)
-            case "character":
-                return CharacterVocabulary(settings.pop("symbols"), **settings)
-            case "hub":
-                return _hub_vocabulary(**settings)
-    except (KeyError, TypeError) as error:
-        raise OffscriptError(f"a {kind} vocabulary cannot be made from its description", why=str(error)) from error
+class ListedDescription(Schema):
+    """What a vocabulary of listed symbols is made from."""
+
+    symbols: list[str]
+    end: str | None = None
+    unknown: str | None = None
+
+
+class WordDescription(ListedDescription):
+    """What a vocabulary of words is made from."""
+
+    lower: bool = False
+
+
+class HubDescription(Schema):
+    """What a vocabulary of a Hub tokenizer is made from."""
+
+    name: str
+    size: int = Field(ge=1)
+    revision: str | None = None
+
+
+def vocabulary_from(described: object) -> Vocabulary:
+    """Make a vocabulary again from what `describe` gave.
+
+    Args:
+        described: The description, as it was read from a file.
+    """
+    kind = described.get("kind") if isinstance(described, dict) else None
+    refused = f"a {kind} vocabulary cannot be made from its description"
+
+    def settings(schema: type[Schema]) -> dict[str, Any]:
+        description = checked(schema, described, lambda what, **_: OffscriptError(refused, why=what))
+        return description.model_dump(exclude_unset=True)
+
+    match kind:
+        case "word":
+            words = settings(WordDescription)
+            return WordVocabulary(words.pop("symbols"), **words)
+        case "character":
+            characters = settings(ListedDescription)
+            return CharacterVocabulary(characters.pop("symbols"), **characters)
+        case "hub":
+            return _hub_vocabulary(**settings(HubDescription))
     raise OffscriptError(f"unknown kind of vocabulary {kind!r}", next="known: word, character, hub")
 
 

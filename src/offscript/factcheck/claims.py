@@ -1,13 +1,23 @@
 """Claims that somebody judged: offscript's own layout, FEVER's and SciFact's."""
 
-import csv
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from offscript.corpora.lines import Lines
+from pydantic import PlainValidator, model_validator
+
+from offscript.corpora.lines import Lines, kind_of
+from offscript.corpora.records import (
+    Identifier,
+    RecordError,
+    Schema,
+    WholeNumbers,
+    one_of,
+    read_records,
+    read_rows,
+    whole_number,
+)
 from offscript.errors import OffscriptError
 from offscript.factcheck.checked import Verdict
 
@@ -17,10 +27,10 @@ LABELS = {
     **dict.fromkeys(("REFUTES", "CONTRADICT", "FALSE"), Verdict.refuted),
     **dict.fromkeys(("NOT_ENOUGH_INFO", "NEI", ""), Verdict.unknown),
 }
-SCIFACT_COLUMNS = ("id", "claim", "evidence_doc_id", "evidence_label", "evidence_sentences")
 
 Place = tuple[str, int | None]
 """A document's id and the number of a sentence in it; None for any of its sentences."""
+EvidenceSet = frozenset[Place]
 
 
 @dataclass(frozen=True)
@@ -30,83 +40,110 @@ class JudgedClaim:
     id: str
     claim: str
     label: Verdict
-    evidence: tuple[frozenset[Place], ...] = ()
+    evidence: tuple[EvidenceSet, ...] = ()
+
+
+def _evidence_sets(written: object) -> tuple[EvidenceSet, ...]:
+    if isinstance(written, dict):
+        return tuple(_rationale(document, entry) for document, entries in written.items() for entry in _list(entries))
+    return tuple(filter(None, map(_evidence_set, _list(written or []))))
+
+
+def _rationale(document: str, entry: object) -> EvidenceSet:
+    if not isinstance(entry, dict) or "sentences" not in entry:
+        raise RecordError("holds a rationale without sentences")
+    return frozenset((document, whole_number(number)) for number in _list(entry["sentences"]))
+
+
+def _evidence_set(written: object) -> EvidenceSet:
+    """One set; FEVER's places without a page, those of claims that nothing decides, are left out."""
+    if isinstance(written, str | int):
+        return frozenset([(str(written), None)])
+    places = _list(written)
+    if len(places) == 2 and not isinstance(places[0], list):
+        places = [places]
+    return frozenset(place for place in map(_place, places) if place is not None)
+
+
+def _place(written: object) -> Place | None:
+    if not isinstance(written, list) or len(written) not in (2, 4):
+        raise RecordError("holds a place that is not [document, sentence]")
+    page, number = written[-2:]
+    if page is None:
+        return None
+    if not isinstance(page, str | int):
+        raise RecordError("holds a document that is neither text nor a number")
+    return str(page), None if number is None else whole_number(number)
+
+
+def _list(value: object) -> list[Any]:
+    if not isinstance(value, list):
+        raise RecordError(f"is, or holds, {type(value).__name__} where a list belongs")
+    return value
+
+
+class ClaimRecord(Schema):
+    """A claim as a JSON record; SciFact's has its label with its evidence."""
+
+    noun = "a judged claim"
+    hint = 'write {"id": …, "claim": "…", "label": "SUPPORTED", "evidence": […]} per line'
+
+    id: Identifier
+    claim: str
+    label: Annotated[Verdict, one_of(LABELS, str.upper)]
+    evidence: Annotated[tuple[EvidenceSet, ...], PlainValidator(_evidence_sets)] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _label_of_evidence(cls, record: dict[str, Any]) -> dict[str, Any]:
+        evidence = record.get("evidence")
+        if not isinstance(evidence, dict) or record.get("label"):
+            return record
+        entries = [entry for entries in evidence.values() if isinstance(entries, list) for entry in entries]
+        labels = [entry.get("label", "") for entry in entries if isinstance(entry, dict)]
+        return {**record, "label": labels[0] if labels else ""}
+
+
+class ClaimRow(Schema):
+    """A row of SciFact's claims as CSV: a rationale of a claim, which may have several."""
+
+    id: Identifier
+    claim: str
+    evidence_doc_id: str
+    evidence_label: Annotated[Verdict, one_of(LABELS, str.upper)]
+    evidence_sentences: WholeNumbers
 
 
 def read_claims(path: Path | str) -> list[JudgedClaim]:
-    """Claims of a file: JSON records one a line, or SciFact as CSV.
+    """Claims of a file: JSON records one per line, or SciFact as CSV.
 
     A record is `{"id", "claim", "label", "evidence"}`. Evidence is a list of sets, a set a list of `[document,
     sentence]`; a bare document stands for a set of any of its sentences. FEVER's sets of `[annotation, evidence, page,
     sentence]` are read as they are, and so is SciFact's `{document: [{"sentences", "label"}]}`.
+
+    Args:
+        path: The file, plain or compressed.
+
+    Returns:
+        The claims, at least one.
     """
-    path = Path(path)
     lines = Lines(path)
-    claims = list(_from_csv(lines) if ".csv" in path.suffixes else _from_records(lines))
+    claims = list(_from_rows(lines) if kind_of(lines.path) == ".csv" else _from_records(lines))
     if not claims:
-        raise OffscriptError(f"{path} holds no claim", next='write {"id", "claim", "label", "evidence"} a line')
+        raise OffscriptError(f"{path} holds no claim", next=ClaimRecord.hint)
     return claims
 
 
 def _from_records(lines: Lines) -> Iterator[JudgedClaim]:
-    for line in lines:
-        if not line.strip():
-            continue
-        try:
-            yield _claim(json.loads(line))
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            hint = 'write {"id": …, "claim": "…", "label": "SUPPORTED", "evidence": […]} a line'
-            raise lines.fault("not a judged claim", why=repr(error), next=hint) from error
+    for record in read_records(lines, ClaimRecord, unique="id"):
+        yield JudgedClaim(record.id, record.claim, record.label, record.evidence)
 
 
-def _claim(record: dict[str, Any]) -> JudgedClaim:
-    evidence = record.get("evidence", [])
-    if not isinstance(record["claim"], str):
-        raise TypeError("the claim is not text")
-    if isinstance(evidence, dict):
-        sets, labels = _scifact_sets(evidence)
-        label = record.get("label") or (labels[0] if labels else "")
-    else:
-        sets, label = tuple(filter(None, map(_evidence_set, evidence or []))), record["label"]
-    return JudgedClaim(str(record["id"]), record["claim"], LABELS[str(label).upper()], sets)
-
-
-def _scifact_sets(evidence: dict[str, list[dict[str, Any]]]) -> tuple[tuple[frozenset[Place], ...], list[str]]:
-    rationales = [(document, entry) for document, entries in evidence.items() for entry in entries]
-    sets = tuple(frozenset((document, int(number)) for number in entry["sentences"]) for document, entry in rationales)
-    return sets, [entry["label"] for _, entry in rationales]
-
-
-def _evidence_set(written: Any) -> frozenset[Place]:
-    """One set; FEVER's places without a page, those of claims that nothing decides, are left out."""
-    if isinstance(written, str | int):
-        return frozenset([(str(written), None)])
-    if len(written) == 2 and not isinstance(written[0], list):
-        written = [written]
-    places = [place[-2:] if len(place) == 4 else place for place in written]
-    return frozenset(
-        (str(page), None if number is None else int(number)) for page, number in places if page is not None
-    )
-
-
-def _from_csv(lines: Lines) -> Iterator[JudgedClaim]:
-    """SciFact's claims as CSV: a row a rationale, so that a claim may have several."""
-    rows = csv.DictReader(lines)
-    if missing := set(SCIFACT_COLUMNS) - set(rows.fieldnames or ()):
-        raise lines.fault(f"no column {sorted(missing)[0]!r}", next=f"begin with {','.join(SCIFACT_COLUMNS)}")
-    by_id: dict[str, list[dict[str, str]]] = {}
-    for row in rows:
-        by_id.setdefault(row["id"], []).append(row)
-    for id, same in by_id.items():
-        label = LABELS.get(same[0]["evidence_label"].upper())
-        if label is None:
-            raise lines.fault(
-                f"claim {id} is labelled {same[0]['evidence_label']!r}", next="write SUPPORT or CONTRADICT"
-            )
-        sets = tuple(_printed_set(row) for row in same if row["evidence_doc_id"])
-        yield JudgedClaim(id, same[0]["claim"], label, sets)
-
-
-def _printed_set(row: dict[str, str]) -> frozenset[Place]:
-    numbers: Sequence[str] = row["evidence_sentences"].strip("[] ").replace(",", " ").split()
-    return frozenset((row["evidence_doc_id"], int(number)) for number in numbers)
+def _from_rows(lines: Lines) -> Iterator[JudgedClaim]:
+    by_id: dict[str, list[ClaimRow]] = {}
+    for row in read_rows(lines, ClaimRow):
+        by_id.setdefault(row.id, []).append(row)
+    for id, rows in by_id.items():
+        documents = [(row.evidence_doc_id, row.evidence_sentences) for row in rows if row.evidence_doc_id]
+        sets = tuple(frozenset((document, number) for number in numbers) for document, numbers in documents)
+        yield JudgedClaim(id, rows[0].claim, rows[0].evidence_label, sets)

@@ -3,7 +3,6 @@
 Definitions are trec_eval's: what is not judged is not relevant, and nDCG's gain is the judged grade.
 """
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from offscript._specification import nearest
 from offscript.corpora.lines import Lines
+from offscript.corpora.records import Identifier, Schema, read_records, whole_number
 from offscript.errors import OffscriptError
 
 Grades = Mapping[str, int]
@@ -26,32 +26,35 @@ class Query(NamedTuple):
     text: str
 
 
+class QueryRecord(Schema):
+    """A query as a JSON record."""
+
+    noun = "a query"
+    hint = 'write {"id": "…", "text": "…"} per line'
+
+    id: Identifier
+    text: str
+
+
 def read_queries(path: Path | str) -> list[Query]:
-    """Queries of a file with one `{"id": …, "text": …}` a line."""
-    lines, queries = Lines(Path(path)), []
-    for line in lines:
-        if not line.strip():
-            continue
-        try:
-            record = json.loads(line)
-            queries.append(Query(str(record["id"]), record["text"]))
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise lines.fault("not a query", why=repr(error), next='write {"id": "…", "text": "…"} a line') from error
-    return queries
+    """Queries of a file with one `{"id": …, "text": …}` per line."""
+    return [Query(record.id, record.text) for record in read_records(Lines(path), QueryRecord, unique="id")]
 
 
 def read_judgments(path: Path | str) -> dict[str, dict[str, int]]:
     """TREC judgments: lines of query, iteration, document, grade."""
-    lines = Lines(Path(path))
+    lines = Lines(path)
     judgments: dict[str, dict[str, int]] = {}
     for line in lines:
         if not (parts := line.split()):
             continue
         try:
             query, _, document, grade = parts
-            judgments.setdefault(query, {})[document] = int(grade)
+            number = whole_number(grade)
         except ValueError as error:
-            raise lines.fault("not a judgment", next="write QUERY 0 DOCUMENT GRADE a line") from error
+            raise lines.fault("not a judgment", next="write QUERY 0 DOCUMENT GRADE per line") from error
+        if judgments.setdefault(query, {}).setdefault(document, number) != number:
+            raise lines.fault(f"{document} has two grades for {query}", next="judge every document once")
     return judgments
 
 

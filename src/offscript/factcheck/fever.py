@@ -1,12 +1,15 @@
 """FEVER's development claims with their gold evidence texts as a collection to search: no Wikipedia dump is needed."""
 
-import json
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AfterValidator
 
 from offscript.corpora.lines import Lines
 from offscript.corpora.prose import decode_brackets
+from offscript.corpora.records import Identifier, Schema, one_of, read_records
 from offscript.errors import OffscriptError
 from offscript.factcheck.checked import Verdict
 from offscript.factcheck.claims import LABELS, JudgedClaim
@@ -21,6 +24,24 @@ class FeverPassages:
 
     documents: list[Document]
     claims: dict[str, list[JudgedClaim]]  # by part
+
+
+def _named_page(place: list[Any]) -> list[Any]:
+    if len(place) != 4 or not isinstance(place[2], str | None):
+        raise ValueError("is not [annotation, evidence, page, sentence]")
+    return place
+
+
+class FeverClaim(Schema):
+    """A claim of paper_dev.jsonl or paper_test.jsonl."""
+
+    noun = "a claim of FEVER"
+    hint = 'write {"id": …, "claim": "…", "label": "SUPPORTS", "evidence": [[[…, …, "page", 0]]]} per line'
+
+    id: Identifier
+    claim: str
+    label: Annotated[Verdict, one_of(LABELS)]
+    evidence: list[list[Annotated[list[Any], AfterValidator(_named_page)]]]
 
 
 def read_fever_passages(folder: Path | str, *, titled: bool = False) -> FeverPassages:
@@ -42,23 +63,21 @@ def read_fever_passages(folder: Path | str, *, titled: bool = False) -> FeverPas
 
 
 def _claims(path: Path, evidence: dict[str, str]) -> list[JudgedClaim]:
-    found = []
-    for line in _lines(path):
-        record = json.loads(line)
-        label = LABELS[record["label"]]
-        passage = None if label == Verdict.unknown else evidence.get(record["claim"])
+    claims = []
+    for record in read_records(Lines(path), FeverClaim, unique="id"):
+        passage = None if record.label == Verdict.unknown else evidence.get(record.claim)
         sets = (frozenset([(passage, None)]),) if passage is not None else ()
-        found.append(JudgedClaim(str(record["id"]), record["claim"], label, sets))
-    return found
+        claims.append(JudgedClaim(record.id, record.claim, record.label, sets))
+    return claims
 
 
 def _titles(folder: Path, evidence: dict[str, str]) -> dict[str, str]:
     """For every passage the page that the evidence of its claims names most often."""
     pages: dict[str, Counter[str]] = {}
     for part in PARTS:
-        for record in map(json.loads, _lines(folder / f"paper_{part}.jsonl.xz")):
-            if passage := evidence.get(record["claim"]):
-                named = [page for found in record["evidence"] for _, _, page, _ in found if page]
+        for record in read_records(Lines(folder / f"paper_{part}.jsonl.xz"), FeverClaim):
+            if passage := evidence.get(record.claim):
+                named = [place[2] for places in record.evidence for place in places if place[2]]
                 pages.setdefault(passage, Counter()).update(named)
     return {
         passage: decode_brackets(named.most_common(1)[0][0].replace("_", " "))

@@ -2,7 +2,6 @@
 
 import functools
 import importlib.util
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -23,9 +22,9 @@ FILES = {
 }
 """Names under which the lexicons of the paper are handed out: MPQA's, Hu and Liu's, and Recasens et al.'s."""
 SUBJECTIVE_FROM = 0.5  # TextBlob's words have a subjectivity from 0 to 1
+_MPQA_KEYS = {"type", "word1", "stemmed1"}
 LEMMAS = "npov"  # a list of lemmas, which stand for all their forms
 WORDS_TO_WATCH = Path(__file__).parent / "words-to-watch.txt"
-_MPQA = re.compile(r"type=(\S+) .*?word1=(\S+) .*?stemmed1=(y?)")
 
 
 @dataclass(frozen=True)
@@ -116,11 +115,11 @@ def read_lexicons(folder: Path | str) -> Lexicons:
 
 def read_cues(path: Path | str) -> Cues:
     """Cues of one file: MPQA's `key=value` lines, or an entry a line; `;` and `#` begin comments."""
-    lines = Lines(Path(path))
-    if ".tff" in Path(path).suffixes:
+    lines = Lines(path)
+    if ".tff" in lines.path.suffixes:
         return _mpqa_cues(lines)
     entries = [line.strip() for line in lines if line.strip() and not line.startswith((";", "#"))]
-    cues = Cues.of(entries, stemmed=entries if LEMMAS in Path(path).name else ())
+    cues = Cues.of(entries, stemmed=entries if LEMMAS in lines.path.name else ())
     if not (cues.words or cues.phrases):
         raise OffscriptError(f"{path} lists no word", next="put one word on a line")
     return cues
@@ -141,10 +140,11 @@ def _mpqa_cues(lines: Lines) -> Cues:
     for line in lines:
         if not line.strip():
             continue
-        if not (clue := _MPQA.match(line)):
+        clue = dict(part.split("=", 1) for part in line.split() if "=" in part)
+        if not clue.keys() >= _MPQA_KEYS:
             raise lines.fault("not a subjectivity clue", next="write type=strongsubj len=1 word1=… pos1=… stemmed1=n …")
-        if clue[1] == "strongsubj":
-            (stemmed if clue[3] == "y" else plain).append(clue[2])
+        if clue["type"] == "strongsubj":
+            (stemmed if clue["stemmed1"] == "y" else plain).append(clue["word1"])
     if not plain and not stemmed:
         raise OffscriptError(f"{lines.path} has no strong clue", next="give MPQA's subjectivity clues")
     return Cues.of([*plain, *stemmed], stemmed=stemmed)

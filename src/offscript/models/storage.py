@@ -3,13 +3,12 @@
 The oracle is the random LSTM that the text-GAN papers draw their synthetic data from (Yu et al. 2017).
 """
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
@@ -19,6 +18,7 @@ from offscript._config import first_fault
 from offscript._files import replacing, sha256_of, write_json
 from offscript._specification import nearest
 from offscript._untrusted import refuse_pickles
+from offscript.corpora.records import Schema, read_json, read_json_value
 from offscript.corpora.vocabularies import HubVocabulary, WordVocabulary, vocabulary_from
 from offscript.errors import OffscriptError
 from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
@@ -69,8 +69,8 @@ def load(folder: Path, *, device: str = "cpu", name: str | None = None) -> Neura
     card = read_card(folder)
     for file in (WEIGHTS, VOCABULARY):
         _check_hash(folder / file, card["sha256"].get(file))
-    described = json.loads((folder / VOCABULARY).read_text(encoding="utf-8"))
-    if (folder / TOKENIZER).is_dir():
+    described = read_json_value(folder / VOCABULARY)
+    if isinstance(described, dict) and (folder / TOKENIZER).is_dir():
         described |= {"name": str(folder / TOKENIZER), "revision": None}
     model = build(card["kind"], card["settings"], vocabulary_from(described))
     try:
@@ -100,6 +100,18 @@ def checked_settings(kind: str, settings: dict[str, Any]) -> BaseModel:
         raise OffscriptError(f"the settings of the {kind} do not fit", why=first_fault(fault, schema)) from fault
 
 
+class ModelCard(Schema):
+    """What every model card holds; each kind of model adds to it."""
+
+    model_config = ConfigDict(extra="allow")
+    noun = "a model card"
+    hint = "copy the model's folder again"
+
+    kind: str
+    settings: dict[str, Any]
+    sha256: dict[str, Any]
+
+
 def read_card(folder: Path) -> dict[str, Any]:
     """The card of a saved model, with the keys that loading needs."""
     path = folder / CARD
@@ -108,14 +120,7 @@ def read_card(folder: Path) -> dict[str, Any]:
         raise OffscriptError(
             f"{folder} holds no model", why=f"there is no {CARD}", next="name a folder that `offscript train` wrote"
         )
-    try:
-        card = json.loads(path.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as fault:
-        raise OffscriptError(f"{path} is not a model card", why=str(fault)) from fault
-    for key, kind in (("kind", str), ("settings", dict), ("sha256", dict)):
-        if not isinstance(card, dict) or not isinstance(card.get(key), kind):
-            raise OffscriptError(f"{path} is not a model card", why=f"its {key!r} is missing or not a {kind.__name__}")
-    return dict(card)
+    return read_json(path, ModelCard).model_dump()
 
 
 def _check_hash(path: Path, expected: str | None) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from offscript.corpora.records import read_json_value
 from offscript.corpora.vocabularies import Vocabulary, WordVocabulary
 from offscript.errors import OffscriptError
 from offscript.models.language_model import (
@@ -76,6 +77,8 @@ class Tabular(LanguageModel):
         for symbol in described["vocabulary"]:
             if not isinstance(symbol, str) or symbol.split() != [symbol]:
                 raise OffscriptError(f"{name}: {symbol!r} is no symbol", next="write a text without spaces")
+        if not isinstance(described.get("end"), str | None):
+            raise OffscriptError(f"{name}: 'end' is not a symbol", next="name one of the vocabulary")
         vocabulary = WordVocabulary(described["vocabulary"], end=described.get("end"), unknown=None)
         following: dict[tuple[int, ...], Any] = {}
         for key, distribution in described["next"].items():
@@ -88,10 +91,7 @@ class Tabular(LanguageModel):
     @classmethod
     def load(cls, path: Path) -> "Tabular":
         """From a JSON file."""
-        try:
-            described = json.loads(path.read_text(encoding="utf-8"))
-        except (json.JSONDecodeError, UnicodeDecodeError) as fault:
-            raise OffscriptError(f"{path} is not a tabular model", why=str(fault)) from fault
+        described = read_json_value(path)
         if not isinstance(described, dict) or described.get("kind") != "tabular":
             raise OffscriptError(f"{path} is not a tabular model", why='it has no "kind": "tabular"')
         return cls.from_json(described, name=path.stem)
@@ -201,7 +201,7 @@ def _checked(distribution: Sequence[float], history: tuple[int, ...], vocabulary
     shown = vocabulary.decode(history)
     try:
         values = [float(value) for value in distribution]
-    except (TypeError, ValueError) as fault:
+    except (TypeError, ValueError, OverflowError) as fault:
         raise OffscriptError(f"what follows {shown!r} is no list of probabilities", why=str(fault)) from fault
     if len(values) != vocabulary.size:
         raise OffscriptError(f"{len(values)} probabilities after {shown!r} for {vocabulary.size} symbols")

@@ -1,6 +1,5 @@
 """Which kind the publisher of a document is of: a table from web sites to factuality."""
 
-import csv
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -9,6 +8,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from offscript._specification import nearest
 from offscript.corpora.lines import Lines
+from offscript.corpora.records import table_rows
 from offscript.errors import OffscriptError
 from offscript.factcheck.sources import Kind
 
@@ -64,7 +64,7 @@ def read_ratings(path: Path | str) -> Ratings:
     So does Media Bias/Fact Check's list come: source_url, source_url_normalized, ref, fact, bias. An address with a
     path (`yahoo.com/news`) rates its site only where no other row does.
     """
-    lines = Lines(Path(path))
+    lines = Lines(path)
     kinds: dict[str, Kind] = {}
     by_page: dict[str, Kind] = {}
     for url, grade in _rows(lines):
@@ -85,22 +85,12 @@ def read_ratings(path: Path | str) -> Ratings:
 
 def _rows(lines: Lines) -> Iterator[tuple[str, str]]:
     """Address and grade of every row."""
-    stream = iter(lines)
-    first = next(stream, "")
-    delimiter = "\t" if "\t" in first else ","
-    header = [name.strip().lower() for name in next(csv.reader([first], delimiter=delimiter), [])]
+    delimiter = "\t" if "\t" in next(iter(lines), "") else ","
+    rows = table_rows(lines, delimiter=delimiter)
+    header = [name.strip().lower() for name in next(rows, [])]
     site, fact = (_column(lines, header, known) for known in (SITE_COLUMNS, FACT_COLUMNS))
-    try:
-        for row in csv.reader(stream, delimiter=delimiter):
-            if not row:
-                continue
-            if len(row) != len(header):
-                raise lines.fault(
-                    f"{len(row)} values under {len(header)} columns", next="quote values that hold the separator"
-                )
-            yield row[site].strip(), row[fact]
-    except csv.Error as error:
-        raise lines.fault("not a table", why=str(error)) from error
+    for row in rows:
+        yield row[site].strip(), row[fact]
 
 
 def _column(lines: Lines, header: list[str], known: tuple[str, ...]) -> int:

@@ -1,19 +1,27 @@
 """Claims beside the texts that bear on them, with what people said: FNC-1, SciFact, or JSON lines of one's own."""
 
-import csv
-import io
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from offscript._specification import Specification, nearest, parse_specification
-from offscript.corpora.lines import Lines
+from offscript.corpora.lines import Lines, packed
+from offscript.corpora.records import (
+    Identifier,
+    RecordError,
+    Schema,
+    WholeNumbers,
+    one_of,
+    read_records,
+    read_rows,
+)
 from offscript.errors import OffscriptError
 from offscript.factcheck.documents.collections import read_scifact_csv
 from offscript.factcheck.documents.document import Document
@@ -54,6 +62,63 @@ class PairSet:
         return self.labels == STANCES
 
 
+def split_document(text: str) -> tuple[str, ...]:
+    """The sentences of a text."""
+    return tuple(Document("", text=text).sentences())
+
+
+def _sentences(text: object) -> tuple[str, ...]:
+    if isinstance(text, str):
+        return split_document(text)
+    if not isinstance(text, list) or not all(isinstance(sentence, str | int | float) for sentence in text):
+        raise RecordError("is neither text nor a list of sentences")
+    return tuple(map(str, text))
+
+
+class PairRecord(Schema):
+    """A pair as a JSON record."""
+
+    noun = "a claim with a text and a label"
+    hint = 'write {"claim": "…", "text": "…" or ["…"], "label": "…"} per line'
+
+    claim: str
+    text: Annotated[tuple[str, ...], BeforeValidator(_sentences)] = Field(
+        validation_alias=AliasChoices("text", "sentences", "evidence_sentence", "evidence")
+    )
+    label: Annotated[str, one_of(_WORDS_FOR, str.lower)]
+    group: Any = None
+
+    def pair(self) -> Pair:
+        """The pair."""
+        return Pair(self.claim, self.text, self.label, self.claim if self.group is None else str(self.group))
+
+
+class BodyRow(Schema):
+    """A row of FNC-1's bodies."""
+
+    body: Identifier = Field(alias="Body ID")
+    text: str = Field(alias="articleBody")
+
+
+class StanceRow(Schema):
+    """A row of FNC-1's stances."""
+
+    headline: str = Field(alias="Headline")
+    body: Identifier = Field(alias="Body ID")
+    stance: Annotated[str, one_of(STANCES)] = Field(alias="Stance")
+
+
+class RationaleRow(Schema):
+    """A row of SciFact's claims: a rationale, or a cited abstract without one."""
+
+    id: Identifier
+    claim: str
+    evidence_doc_id: str
+    evidence_label: Annotated[str, AfterValidator(lambda label: _WORDS_FOR.get(label.lower(), "not enough"))]
+    evidence_sentences: WholeNumbers
+    cited_doc_ids: WholeNumbers
+
+
 def read_pairs(text: str) -> PairSet:
     """`PATH[,split=NAME]`: the folder of FNC-1 or SciFact, or a JSON-lines file with claim, text and label."""
     place = parse_specification(text)
@@ -67,37 +132,12 @@ def read_pairs(text: str) -> PairSet:
     return _of_json_lines(path)
 
 
-def split_document(text: str) -> tuple[str, ...]:
-    """The sentences of a text."""
-    return tuple(Document("", text=text).sentences())
-
-
 def sampled(pairs: Sequence[Pair], limit: int | None, seed: int) -> list[Pair]:
     """At most so many pairs, drawn at random, in their order."""
     if limit is None or limit >= len(pairs):
         return list(pairs)
     rows = np.random.default_rng(seed).permutation(len(pairs))[:limit]
     return [pairs[row] for row in sorted(rows)]
-
-
-def packed(path: Path) -> Path:
-    """The file, or the compressed one that stands for it."""
-    return path if path.is_file() else path.with_name(f"{path.name}.xz")
-
-
-def rows_of(path: Path, dialect: type[csv.Dialect] = csv.excel) -> list[dict[str, str]]:
-    """The rows of a CSV file under their column names; quoted values may span lines."""
-    lines = Lines(packed(path))
-    try:
-        return list(csv.DictReader(io.StringIO("".join(lines), newline=""), dialect=dialect))
-    except csv.Error as error:
-        raise lines.fault("not valid CSV", why=str(error)) from error
-
-
-class UnquotedTabs(csv.excel_tab):
-    """Values between tabs, in which a quotation mark is just a character."""
-
-    quoting = csv.QUOTE_NONE
 
 
 def _of_folder(path: Path, place: Specification) -> PairSet:
@@ -119,12 +159,14 @@ Pairs of a new claim with a known text are in neither: who has seen a text can t
 
 def _fnc(folder: Path, split: str) -> Iterator[Pair]:
     name = "competition_test" if split == "test" else "train"
-    rows = rows_of(folder / f"{name}_bodies.csv")
-    bodies = {row["Body ID"]: split_document(row["articleBody"]) for row in rows}
-    pairs = [
-        Pair(row["Headline"], bodies[row["Body ID"]], row["Stance"], row["Body ID"])
-        for row in rows_of(folder / f"{name}_stances.csv")
-    ]
+    rows = read_rows(Lines(packed(folder / f"{name}_bodies.csv")), BodyRow, unique="body")
+    bodies = {row.body: split_document(row.text) for row in rows}
+    lines = Lines(packed(folder / f"{name}_stances.csv"))
+    pairs = []
+    for stance in read_rows(lines, StanceRow):
+        if stance.body not in bodies:
+            raise lines.fault(f"there is no body {stance.body!r}", next=f"give it in {name}_bodies.csv")
+        pairs.append(Pair(stance.headline, bodies[stance.body], stance.stance, stance.body))
     match split:
         case "train" | "hold-out":
             ids = "training_ids.txt" if split == "train" else "hold_out_ids.txt"
@@ -174,42 +216,24 @@ def _scifact(folder: Path, split: str) -> Iterator[Pair]:
     """Each claim with each rationale, and with the first sentences of a cited abstract that has none."""
     corpus = Lines(packed(folder / "corpus_train.csv"))
     abstracts = {document.id: document for document in read_scifact_csv(corpus)}
-    for row in rows_of(folder / f"claims_{split}.csv"):
-        label = {"SUPPORT": "supported", "CONTRADICT": "refuted"}.get(row["evidence_label"], "not enough")
-        cited = row["evidence_doc_id"] or row["cited_doc_ids"].strip("[]").split()[0]
+    lines = Lines(packed(folder / f"claims_{split}.csv"))
+    for row in read_rows(lines, RationaleRow):
+        cited = row.evidence_doc_id or "".join(map(str, row.cited_doc_ids[:1]))
+        if cited not in abstracts:
+            raise lines.fault(f"there is no abstract {cited!r}", next="give it in corpus_train.csv")
         sentences = abstracts[cited].sentences()
-        numbers = [int(number) for number in row["evidence_sentences"].strip("[]").split()] or [0, 1]
-        chosen = tuple(sentences[number].strip() for number in numbers if number < len(sentences))
-        yield Pair(row["claim"], chosen, label, row["id"])
+        chosen = tuple(sentences[n].strip() for n in row.evidence_sentences or [0, 1] if 0 <= n < len(sentences))
+        yield Pair(row.claim, chosen, row.evidence_label, row.id)
 
 
 def _of_json_lines(path: Path) -> PairSet:
-    lines, pairs = Lines(path), []
-    for line in lines:
-        if not line.strip():
-            continue
-        try:
-            pairs.append(_pair(json.loads(line)))
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            why, how = repr(error), '{"claim": "…", "text": "…" or ["…"], "label": "…"}'
-            raise lines.fault("not a claim with a text and a label", why=why, next=f"write {how} a line") from error
-    return _labelled(path, pairs)
-
-
-def _pair(record: dict[str, object]) -> Pair:
-    claim = record["claim"]
-    text = next((record[key] for key in ("text", "sentences", "evidence_sentence", "evidence") if key in record), None)
-    label = _WORDS_FOR[str(record["label"]).lower()]
-    if not isinstance(claim, str) or not isinstance(text, str | list):
-        raise TypeError("claim and text must be text")
-    sentences = split_document(text) if isinstance(text, str) else tuple(map(str, text))
-    return Pair(claim, sentences, label, str(record.get("group", claim)))
+    return _labelled(path, [record.pair() for record in read_records(Lines(path), PairRecord)])
 
 
 def _labelled(path: Path, pairs: Sequence[Pair]) -> PairSet:
     used = {pair.label for pair in pairs}
     if not used:
-        raise OffscriptError(f"{path} holds no pair", next='write {"claim": "…", "text": "…", "label": "…"} a line')
+        raise OffscriptError(f"{path} holds no pair", next=PairRecord.hint)
     if used <= set(STANCES):
         return PairSet(path.name, STANCES, tuple(pairs))
     if used <= set(EVIDENCE):

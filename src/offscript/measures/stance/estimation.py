@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from offscript._types import FloatArray
+from offscript.corpora.lines import Lines, packed
+from offscript.corpora.records import read_rows
 from offscript.errors import OffscriptError
-from offscript.factcheck.stance.pairs import EVIDENCE, PairSet, rows_of
+from offscript.factcheck.stance.pairs import EVIDENCE, PairSet, StanceRow
 from offscript.factcheck.stance.registry import by_claim, stances_of_pairs
 from offscript.factcheck.stance.stance import FNC_POINTS, STANCES, StanceModel, fnc_scores
 from offscript.measures.measurement import Measurement, environment
@@ -65,9 +67,9 @@ def judged(pairs: PairSet, probabilities: FloatArray) -> StanceRun:
 
 def read_predictions(path: Path, pairs: PairSet) -> StanceRun:
     """A submission in FNC-1's layout (Headline, Body ID, Stance) for the pairs of its test set, in any order."""
-    said = {(row["Headline"], row["Body ID"]): row["Stance"] for row in rows_of(path)}
+    stances = {(row.headline, row.body): row.stance for row in read_rows(Lines(packed(path)), StanceRow)}
     try:
-        numbers = [pairs.labels.index(said[pair.claim, pair.group]) for pair in pairs.pairs]
+        numbers = [pairs.labels.index(stances[pair.claim, pair.group]) for pair in pairs.pairs]
     except (KeyError, ValueError) as fault:
         raise OffscriptError(
             f"{path} does not fit {pairs.name}", why=f"no stance for {fault}", next="give one row for each pair"

@@ -1,26 +1,89 @@
 """Auxiliary tasks (chapter 3.2.3): entailment, paraphrase, questions, sentiment, evidence; and when each is learnt."""
 
-import json
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from offscript._specification import nearest
-from offscript.corpora.lines import Lines
+from offscript.corpora.lines import Lines, packed
 from offscript.corpora.prose import decode_brackets
+from offscript.corpora.records import S, Schema, one_of, read_json_list, read_json_value, read_rows, table_rows
 from offscript.errors import OffscriptError
-from offscript.factcheck.stance.pairs import EVIDENCE, UnquotedTabs, packed, read_pairs, rows_of
+from offscript.factcheck.stance.pairs import EVIDENCE, read_pairs
 
 Example = tuple[str, str | None, int]
 """Claim, text (None for a single sentence) and the number of the label."""
 
-_MNLI = re.compile(r'For the statement, "(.*)", does the hypothesis "(.*)" represent entailment, .*', re.DOTALL)
+_MNLI_BEGIN, _MNLI_MIDDLE = 'For the statement, "', '", does the hypothesis "'
+_MNLI_END = '" represent entailment, '
+_PERSPECTIVES = ("SUPPORT", "UNDERMINE")
+_Entailed = Annotated[int, one_of({"entailment": 0, "not_entailment": 1})]
+
+
+class QuestionRow(Schema):
+    """A row of MNLI, posed as a question."""
+
+    question: str = Field(alias="Question")
+    answer: Annotated[int, one_of({"entailment": 0, "contradiction": 1, "neutral": 2})] = Field(alias="Answer")
+
+
+class SampleRow(Schema):
+    """A row of FEVER's training sample."""
+
+    claim: str
+    sentence: str
+    label: Annotated[int, one_of({"SUPPORTS": 0, "REFUTES": 1})]
+
+
+class EntailmentRow(Schema):
+    """A row of RTE."""
+
+    sentence1: str
+    sentence2: str
+    label: _Entailed
+
+
+class AnswerRow(Schema):
+    """A row of QNLI."""
+
+    question: str
+    sentence: str
+    label: _Entailed
+
+
+class SentimentRow(Schema):
+    """A row of SST-2."""
+
+    sentence: str
+    label: Annotated[int, one_of({"0": 0, "1": 1})]
+
+
+class Perspective(Schema):
+    """A wording in PERSPECTRUM's pool."""
+
+    number: int = Field(alias="pId")
+    text: str
+
+
+class Cluster(Schema):
+    """Wordings of one perspective on a claim."""
+
+    stance_label_3: str
+    pids: list[int] = Field(min_length=1)
+
+
+class PerspectrumClaim(Schema):
+    """A claim of PERSPECTRUM with the perspectives on it."""
+
+    number: int = Field(alias="cId")
+    text: str
+    perspectives: list[Cluster]
 
 
 @dataclass(frozen=True)
@@ -56,27 +119,30 @@ def read_task(name: str, folder: Path, *, limit: int | None = None, seed: int = 
 
 
 def _snli(folder: Path) -> Iterator[Example]:
-    for line in Lines(packed(folder / "aux-nli/snli-train-sample/train.csv")):
-        label, _, premise, hypothesis = line.rstrip("\n").split("\t")
-        yield hypothesis, premise, (2, 1, 0)[int(label) - 1]
+    lines = Lines(packed(folder / "aux-nli/snli-train-sample/train.csv"))
+    for row in table_rows(lines, delimiter="\t", quoted=False):
+        if len(row) != 4 or row[0] not in ("1", "2", "3"):
+            raise lines.fault("not a label, a number, a premise and a hypothesis", next="begin with 1, 2 or 3")
+        yield row[3], row[2], 3 - int(row[0])
 
 
 def _mnli(folder: Path) -> Iterator[Example]:
-    numbers = {"entailment": 0, "contradiction": 1, "neutral": 2}
-    for row in rows_of(folder / "aux-nli/mnli-sample/mnli_train.csv"):
-        found = _MNLI.fullmatch(row["Question"])
-        if found is not None:
-            yield found[2], found[1], numbers[row["Answer"]]
+    for row in read_rows(Lines(packed(folder / "aux-nli/mnli-sample/mnli_train.csv")), QuestionRow):
+        statement, divided, _ = row.question.rpartition(_MNLI_END)
+        premise, parted, hypothesis = statement.removeprefix(_MNLI_BEGIN).rpartition(_MNLI_MIDDLE)
+        if divided and parted and statement.startswith(_MNLI_BEGIN):
+            yield hypothesis, premise, row.answer
 
 
 def _fever(folder: Path) -> Iterator[Example]:
     """Claims with their evidence, and every fourth claim with a sentence from elsewhere besides."""
-    rows = rows_of(folder / "fever/train-sample/train_balanced_10000_samples.csv")
-    sentences = [decode_brackets(row["sentence"]) for row in rows]
+    lines = Lines(packed(folder / "fever/train-sample/train_balanced_10000_samples.csv"))
+    rows = list(read_rows(lines, SampleRow))
+    sentences = [decode_brackets(row.sentence) for row in rows]
     for number, row in enumerate(rows):
-        yield row["claim"], sentences[number], ("SUPPORTS", "REFUTES").index(row["label"])
+        yield row.claim, sentences[number], row.label
         if number % 4 == 0:
-            yield row["claim"], sentences[(number + len(rows) // 2) % len(rows)], 2
+            yield row.claim, sentences[(number + len(rows) // 2) % len(rows)], 2
 
 
 def _scifact(folder: Path) -> Iterator[Example]:
@@ -85,33 +151,37 @@ def _scifact(folder: Path) -> Iterator[Example]:
 
 
 def _rte(folder: Path) -> Iterator[Example]:
-    for row in rows_of(folder / "aux-nli/rte-glue/train.tsv", UnquotedTabs):
-        yield row["sentence2"], row["sentence1"], int(row["label"] == "not_entailment")
+    for row in _tabbed(folder / "aux-nli/rte-glue/train.tsv", EntailmentRow):
+        yield row.sentence2, row.sentence1, row.label
 
 
 def _qnli(folder: Path) -> Iterator[Example]:
-    for row in rows_of(folder / "aux-nli/qnli/dev.tsv", UnquotedTabs):
-        yield row["question"], row["sentence"], int(row["label"] == "not_entailment")
+    for row in _tabbed(folder / "aux-nli/qnli/dev.tsv", AnswerRow):
+        yield row.question, row.sentence, row.label
 
 
 def _sst(folder: Path) -> Iterator[Example]:
-    for row in rows_of(folder / "aux-sentiment/sst-2/train.tsv", UnquotedTabs):
-        yield row["sentence"].strip(), None, int(row["label"])
+    for row in _tabbed(folder / "aux-sentiment/sst-2/train.tsv", SentimentRow):
+        yield row.sentence.strip(), None, row.label
 
 
 def _perspectives(folder: Path) -> Iterator[tuple[str, list[tuple[int, list[str]]]]]:
     """Claims of the training part with their clusters of perspectives: (0 supports, 1 undermines; wordings)."""
     place = folder / "perspectrum"
-    pool = {entry["pId"]: entry["text"] for entry in _json(place / "perspective_pool_v1.0.json")}
-    split = _json(place / "dataset_split_v1.0.json")
-    for claim in _json(place / "perspectrum_with_answers_v1.0.json"):
-        if split[str(claim["cId"])] == "train":
-            kinds = ("SUPPORT", "UNDERMINE")
-            clusters = [each for each in claim["perspectives"] if each["stance_label_3"] in kinds]
-            yield (
-                claim["text"],
-                [(kinds.index(each["stance_label_3"]), [pool[pid] for pid in each["pids"]]) for each in clusters],
-            )
+    wordings = read_json_list(packed(place / "perspective_pool_v1.0.json"), Perspective)
+    pool = {wording.number: wording.text for wording in wordings}
+    split = read_json_value(packed(place / "dataset_split_v1.0.json"))
+    path = packed(place / "perspectrum_with_answers_v1.0.json")
+    for claim in read_json_list(path, PerspectrumClaim):
+        if not isinstance(split, dict) or str(claim.number) not in split:
+            raise OffscriptError(f"{path}: no part for claim {claim.number}", next="name it in dataset_split_v1.0.json")
+        clusters = [cluster for cluster in claim.perspectives if cluster.stance_label_3 in _PERSPECTIVES]
+        if unknown := {pid for cluster in clusters for pid in cluster.pids} - pool.keys():
+            raise OffscriptError(f"{path}: no perspective {min(unknown)}", next="give it in perspective_pool_v1.0.json")
+        if split[str(claim.number)] == "train":
+            stances = [_PERSPECTIVES.index(cluster.stance_label_3) for cluster in clusters]
+            texts = [[pool[pid] for pid in cluster.pids] for cluster in clusters]
+            yield claim.text, list(zip(stances, texts, strict=True))
 
 
 def _perspectrum(folder: Path) -> Iterator[Example]:
@@ -130,8 +200,9 @@ def _paraphrases(folder: Path) -> Iterator[Example]:
                 yield first, clusters[number - 1][1][0], int(len(clusters) > 1)
 
 
-def _json(path: Path) -> Any:
-    return json.loads("".join(Lines(packed(path))))
+def _tabbed(path: Path, schema: type[S]) -> Iterator[S]:
+    """Rows of a table whose values stand between tabs, in which a quotation mark is just a character."""
+    return read_rows(Lines(packed(path)), schema, delimiter="\t", quoted=False)
 
 
 _ENTAILED = ("entailment", "no entailment")
