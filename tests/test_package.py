@@ -20,7 +20,9 @@ SOURCES = sorted(PACKAGE.rglob("*.py"))
 # The public names of every room; a name that comes or goes is written down here and in CHANGELOG.md.
 PUBLIC = {
     "offscript.assets": "",
-    "offscript.audits": "",
+    "offscript.audits": """
+        compare_runs plan_audit read_record read_results read_runs run_audit write_results
+    """,
     "offscript.cli": "main",
     "offscript.experiments": "",
     "offscript.corpora": """
@@ -33,21 +35,26 @@ PUBLIC = {
         BEST Course Fleet Loss Observer OptimiserSettings Standing StopSettings TRAINERS Trained Trainer build_optimiser
         course_of find_trainer learn learning_rate read_weights seeded update
     """,
-    "offscript.measures": "",
+    "offscript.measures": """
+        Answer Finding Measurement Need Question Settings Subject encode_texts measure_approximation
+        measure_diversity measure_exposure measure_factuality measure_likelihood measure_quality measure_recovery
+        measure_regret measure_stereotypes question questions setting to_frame
+    """,
     "offscript.models": """
         HistoryModel LanguageModel Scored State TokenSource approximate draws_needed load_model shipped_models
     """,
-    "offscript.report": "",
+    "offscript.report": "save_chart write_comparison write_page",
     "offscript.sampling": """
         Generated Transform as_logits_processor check_properties generate generate_each parse_transform texts
     """,
     "offscript.statistics": """
-        RESAMPLES Classification Curve Difference Estimate Interval Profile ReliabilityBin Score Unbiased bootstrap
+        Classification Curve Difference Estimate Interval Profile RESAMPLES ReliabilityBin Score Unbiased bootstrap
         bootstrap_by_length classification_differences classification_scores contributions correlation_interval
-        curve_difference differences_of_draws estimates_of_draws f1_scores holm independent_difference jackknife
-        leave_out_errors leave_out_profile mean_by_length mean_interval paired_differences perplexity_interval
-        proportion_interval pseudo_values rate_interval ratio ratio_of_means_by_length ratio_of_means_interval
-        reliability samples_for_width student_interval two_stage_draws within
+        curve_difference differences_from_best differences_of_draws estimates_of_draws f1_scores holm
+        independent_difference jackknife leave_out_errors leave_out_profile mean_by_length mean_interval p_value_of
+        paired_differences perplexity_interval proportion_interval pseudo_values rate_interval ratio
+        ratio_of_means_by_length ratio_of_means_interval reliability samples_for_width student_interval
+        two_stage_draws within
     """,
     "offscript.training": "ALGORITHMS Algorithm AlgorithmSettings Recipe Trained read_recipe recipe_from train",
     "offscript.web": "",

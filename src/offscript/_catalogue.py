@@ -87,6 +87,31 @@ SAMPLERS: Registry[Any] = Registry(
 )
 """`Transform` classes, or functions from log-probabilities and settings to log-probabilities."""
 
+QUESTIONS: Registry[Any] = Registry(
+    "question",
+    "offscript.questions",
+    {
+        "likelihood": "offscript.measures.likelihood:Likelihood",
+        "exposure": "offscript.measures.exposure:Exposure",
+        "regret": "offscript.measures.regret:Regret",
+        "recovery": "offscript.measures.recovery:Recovery",
+        "sampling": "offscript.measures.sampling:Sampling",
+        "quality": "offscript.measures.quality:Quality",
+        "diversity": "offscript.measures.diversity:Diversity",
+        "approximation": "offscript.measures.approximation:Approximation",
+        "stereotypes": "offscript.measures.stereotypes:Stereotypes",
+        "associations": "offscript.measures.associations:Associations",
+        "factuality": "offscript.measures.factuality:Factuality",
+        "retrieval": "offscript.measures.retrieval:Retrieval",
+        "stance": "offscript.measures.stance:Stance",
+        "verdicts": "offscript.measures.verdicts:Verdicts",
+        "tagging": "offscript.measures.tagging:Tagging",
+        "samples": "offscript.measures.samples:Samples",
+        "deviations": "offscript.measures.exposure:Deviations",
+    },
+)
+"""Classes of questions, in the order of the page; samples stand last."""
+
 
 def shipped_models() -> dict[str, dict[str, Any]]:
     """The cards of the language models that ship with the package, by their full name.

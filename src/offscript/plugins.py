@@ -4,7 +4,10 @@ A file, loaded by `offscript --plugin mine.py VERB …` or by `OFFSCRIPT_PLUGINS
 
     from offscript import plugins
     from offscript.corpora import CharacterVocabulary
+    from offscript.measures import Answer, Measurement, Question
     from offscript.models import HistoryModel
+    from offscript.sampling import generate
+    from offscript.statistics import mean_interval
 
     class Flat(HistoryModel):
         vocabulary = CharacterVocabulary()
@@ -20,6 +23,17 @@ A file, loaded by `offscript --plugin mine.py VERB …` or by `OFFSCRIPT_PLUGINS
     def flatten(log_probs, power=0.5):
         return power * log_probs
 
+    @plugins.question  # `offscript measure longest MODEL`, and a section of an audit's page
+    class Longest(Question):
+        name, title, about = "longest", "How long is its text?", "The mean length of the model's sequences."
+        asked_by_default = True
+
+        def measure(self, subject, settings, progress):
+            lengths = generate(subject.model, 100, 20, seed=subject.seed).lengths.double().numpy()
+            estimate = mean_interval(lengths)
+            return Answer([Measurement.of(estimate, question=self.name, name="tokens", n=100, seed=subject.seed,
+                                          seconds=0.0, recipe={"model": subject.model.weight_hash})])
+
 An installed package names the same things in its `pyproject.toml` and needs no `--plugin`:
 
     [project.entry-points."offscript.models"]
@@ -28,12 +42,19 @@ An installed package names the same things in its `pyproject.toml` and needs no 
     [project.entry-points."offscript.samplers"]
     flatten = "my_package:flatten"
 
+    [project.entry-points."offscript.questions"]
+    longest = "my_package:Longest"
+
 A model that keeps a state subclasses `offscript.models.LanguageModel`, a sampler whose settings have ranges or that
 draws random numbers a class of `offscript.sampling.transforms`.
 """
 
-from offscript._catalogue import MODELS, SAMPLERS
+from typing import Any, TypeVar
+
+from offscript._catalogue import MODELS, QUESTIONS, SAMPLERS
 from offscript._plugins import load_plugin
+
+Kind = TypeVar("Kind", bound=type[Any])
 
 model = MODELS.add
 """`@model(NAME)` on a loader: a function of what follows `NAME/` in the model string, and of its settings.
@@ -47,4 +68,11 @@ sampler = SAMPLERS.add
 What the function returns is normalised; it may not change its input in place.
 """
 
-__all__ = ["load_plugin", "model", "sampler"]
+
+def question(kind: Kind) -> Kind:
+    """`@question` on a subclass of `offscript.measures.Question`: a question of your own, under its `name`."""
+    QUESTIONS.register(kind.name, kind)
+    return kind
+
+
+__all__ = ["load_plugin", "model", "question", "sampler"]

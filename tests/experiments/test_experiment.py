@@ -12,12 +12,11 @@ from offscript.experiments.experiment import (
     Experiment,
     Ordering,
     change,
-    experiments,
     read_experiment,
-    scales_of,
     why_not,
 )
 from offscript.experiments.reproduce import reproduce, store_reproduction
+from offscript.experiments.tables import experiments, scales_of
 from offscript.measures.measurement import Measurement
 from offscript.measures.question import Answer, Progress, Settings
 from offscript.measures.registry import question

@@ -2,14 +2,11 @@
 
 import json
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from offscript.cli._options import Json
-
-if TYPE_CHECKING:
-    from pydantic.fields import FieldInfo
 
 
 class Kind(str, Enum):
@@ -84,16 +81,7 @@ def _measures() -> list[dict[str, Any]]:
 
 
 def _algorithms() -> list[dict[str, Any]]:
-    from offscript.training import ALGORITHMS
-
-    return [
-        {
-            "algorithm": name,
-            "about": (kind.__doc__ or "").splitlines()[0],
-            "settings": ", ".join(_shown(*setting) for setting in kind.Settings.model_fields.items()),
-        }
-        for name, kind in ALGORITHMS.items()
-    ]
+    return _listed("algorithms")
 
 
 def _recipes() -> list[dict[str, Any]]:
@@ -103,33 +91,22 @@ def _recipes() -> list[dict[str, Any]]:
 
 
 def _experiments() -> list[dict[str, Any]]:
-    from offscript.experiments.experiment import experiments, scales_of
+    from offscript.experiments.tables import experiments, scales_of
 
     found = ((name, *scales_of(name)) for name in experiments())
     return [{"experiment": name, "about": title, "scales": ", ".join(scales)} for name, title, scales in found]
 
 
 def _retrieval_models() -> list[dict[str, Any]]:
-    from offscript.factcheck.retrieval import DEFAULT_MODEL, model_names, retrieval_model
-
-    return [
-        {
-            "model": f"{name} (default)" if name == DEFAULT_MODEL else name,
-            "about": _first_sentence(retrieval_model(name)),
-        }
-        for name in model_names()
-    ]
+    return _listed("retrieval")
 
 
-def _first_sentence(thing: object) -> str:
-    return (type(thing).__doc__ or "").partition("\n")[0]
+def _listed(what: str) -> list[dict[str, Any]]:
+    """Rows that `tools/write_listings.py` wrote down, since describing the things themselves would import torch."""
+    from offscript._catalogue import ASSETS
 
-
-def _shown(name: str, field: "FieldInfo") -> str:
-    """A setting with its default, as a recipe may write it."""
-    from pydantic_core import to_jsonable_python
-
-    return f"{name} (required)" if field.is_required() else f"{name}={json.dumps(to_jsonable_python(field.default))}"
+    rows: list[dict[str, Any]] = json.loads((ASSETS / "listings.json").read_text(encoding="utf-8"))[what]
+    return rows
 
 
 def _first_comment(path: Any) -> str:

@@ -63,7 +63,8 @@ def _list(*, as_json: bool) -> None:
     import json
 
     from offscript.cli._results import show_rows
-    from offscript.experiments.experiment import SCALES, experiments, read_experiment, why_not
+    from offscript.experiments.experiment import SCALES, read_experiment, why_not
+    from offscript.experiments.tables import experiments
 
     read = [read_experiment(name, "quick") for name in experiments()]
     here = [{scale: why_not(each.name, scale) for scale in SCALES} for each in read]

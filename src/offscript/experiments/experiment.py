@@ -12,14 +12,14 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from offscript._config import change, first_fault, read_mapping
+from offscript._config import change, first_fault
 from offscript._specification import nearest
 from offscript.audits.cells import Cell, MeasureCall
 from offscript.errors import OffscriptError
 from offscript.experiments.runs import difference
+from offscript.experiments.tables import content_of, experiments, scales_of
 from offscript.measures.measurement import Measurement
 
-_FOLDER = Path(__file__).parent / "tables"
 SCALES = ("quick", "standard", "paper")
 
 
@@ -160,11 +160,6 @@ class Experiment(_Part):
         return (*self._trainings(earlier, run), content)
 
 
-def experiments() -> dict[str, Path]:
-    """Every experiment by name, `PAPER/TABLE`."""
-    return {str(path.relative_to(_FOLDER).with_suffix("")): path for path in sorted(_FOLDER.glob("*/*.yaml"))}
-
-
 def why_not(name: str, scale: str) -> str | None:
     """Why an experiment cannot be run here at a scale, or None: it has no such scale, or its data are not here."""
     if scale not in scales_of(name)[1]:
@@ -190,12 +185,6 @@ def _texts(value: Any) -> set[str]:
     return {value} if isinstance(value, str) else set()
 
 
-def scales_of(name: str) -> tuple[str, list[str]]:
-    """An experiment's title and the scales it can be run at."""
-    content = _content(experiments()[name])
-    return content["title"], list(content["scales"])
-
-
 def read_experiment(name: str, scale: str) -> Experiment:
     """The experiment with the changes of its scale applied."""
     known = experiments()
@@ -203,7 +192,7 @@ def read_experiment(name: str, scale: str) -> Experiment:
         raise OffscriptError(f"there is no experiment {name!r}", next=nearest(name, known))
     if scale not in SCALES:
         raise OffscriptError(f"there is no scale {scale!r}", next=f"known: {', '.join(SCALES)}")
-    content = _content(known[name])
+    content = content_of(known[name])
     scales = content.pop("scales")
     if scale not in scales:
         raise OffscriptError(f"{name} cannot be run at scale {scale}", next=f"it has {', '.join(scales)}")
@@ -213,13 +202,6 @@ def read_experiment(name: str, scale: str) -> Experiment:
         return Experiment(name=name, **content)
     except ValidationError as fault:
         raise OffscriptError(f"{known[name]}: {first_fault(fault, Experiment)}") from fault
-
-
-def _content(path: Path) -> dict[str, Any]:
-    """A file's keys; those it leaves out are of the experiment that it `extends`."""
-    content = read_mapping(path, "experiment")
-    extended = content.pop("extends", None)
-    return content if extended is None else {**_content(experiments()[extended]), **content}
 
 
 def _merged(settings: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

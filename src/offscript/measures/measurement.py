@@ -14,7 +14,7 @@ import numpy as np
 
 from offscript import __version__
 from offscript._types import FloatArray
-from offscript.errors import OffscriptError
+from offscript.errors import OffscriptError, missing_package
 from offscript.statistics import Curve, Estimate, Interval, contributions, samples_for_width
 
 INFINITIES = {"inf": math.inf, "-inf": -math.inf}
@@ -119,6 +119,37 @@ class Measurement:
             by_position=None if curve is None else curve_from_json(curve),
             **fields,
         )
+
+
+def to_frame(measurements: Sequence[Measurement]) -> Any:
+    """Measurements as a pandas table, one row per figure.
+
+    Args:
+        measurements: as a question, `read_results` or an audit's record give them.
+
+    Returns:
+        A `pandas.DataFrame` with the columns question, name, value, lower, upper, level, method, n and seed.
+    """
+    try:
+        import pandas as pd
+    except ImportError as fault:
+        raise missing_package("a table of figures", "pandas", extra="pandas") from fault
+    return pd.DataFrame(
+        [
+            {
+                "question": entry.question,
+                "name": entry.name,
+                "value": entry.value,
+                "lower": entry.interval.lower,
+                "upper": entry.interval.upper,
+                "level": entry.interval.level,
+                "method": entry.interval.method,
+                "n": entry.n,
+                "seed": entry.seed,
+            }
+            for entry in measurements
+        ]
+    )
 
 
 def plan_samples(measurements: Sequence[Measurement], width: float) -> dict[str, int]:

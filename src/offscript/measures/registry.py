@@ -2,40 +2,22 @@
 
 from typing import Any, TypeVar
 
-from offscript._plugins import Registry
+from offscript._catalogue import QUESTIONS
 from offscript.measures.question import Question
-
-QUESTIONS: Registry[type[Question[Any]]] = Registry(
-    "question",
-    "offscript.questions",
-    {
-        "likelihood": "offscript.measures.likelihood:Likelihood",
-        "exposure": "offscript.measures.exposure:Exposure",
-        "regret": "offscript.measures.regret:Regret",
-        "recovery": "offscript.measures.recovery:Recovery",
-        "sampling": "offscript.measures.sampling:Sampling",
-        "quality": "offscript.measures.quality:Quality",
-        "diversity": "offscript.measures.diversity:Diversity",
-        "approximation": "offscript.measures.approximation:Approximation",
-        "stereotypes": "offscript.measures.stereotypes:Stereotypes",
-        "associations": "offscript.measures.associations:Associations",
-        "factuality": "offscript.measures.factuality:Factuality",
-        "retrieval": "offscript.measures.retrieval:Retrieval",
-        "stance": "offscript.measures.stance:Stance",
-        "verdicts": "offscript.measures.verdicts:Verdicts",
-        "tagging": "offscript.measures.tagging:Tagging",
-        "samples": "offscript.measures.samples:Samples",
-        "deviations": "offscript.measures.exposure:Deviations",
-    },
-)
-"""In the order of the page; samples stand last."""
 
 _LAST = "samples"
 Kind = TypeVar("Kind", bound=type[Question[Any]])
 
 
 def register(kind: Kind) -> Kind:
-    """Make a question known under its name; use it as a decorator of the class."""
+    """Make a question known under its name.
+
+    Args:
+        kind: a subclass of `Question`; use this function as its decorator.
+
+    Returns:
+        The class, unchanged.
+    """
     QUESTIONS.register(kind.name, kind)
     return kind
 
@@ -55,4 +37,5 @@ def question(name: str) -> Question[Any]:
     Returns:
         The question; an unknown name is refused with the nearest one.
     """
-    return QUESTIONS.find(name)()
+    found: Question[Any] = QUESTIONS.find(name)()
+    return found

@@ -1,0 +1,89 @@
+"""Write what `offscript ls` and the docs say of algorithms, retrieval models and questions, from the things themselves.
+
+    python tools/write_listings.py
+
+Writes `assets/listings.json`, so that `ls` need not import torch, and `docs/questions.md`, the reference of every
+question and its settings. A test fails where they are out of date.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from pydantic.fields import FieldInfo
+from pydantic_core import to_jsonable_python
+
+from offscript.factcheck.retrieval import DEFAULT_MODEL, model_names, retrieval_model
+from offscript.measures.registry import questions
+from offscript.training import ALGORITHMS
+
+ROOT = Path(__file__).resolve().parent.parent
+LISTINGS = ROOT / "src" / "offscript" / "assets" / "listings.json"
+REFERENCE = ROOT / "docs" / "questions.md"
+COMMON = {"limit": "--limit", "seed": "--seed", "device": "--device", "batch_size": "--batch-size"}
+
+
+def listings() -> dict[str, list[dict[str, str]]]:
+    """Rows of training algorithms and of retrieval models."""
+    algorithms = [
+        {
+            "algorithm": name,
+            "about": (kind.__doc__ or "").splitlines()[0],
+            "settings": ", ".join(_shown(*setting) for setting in kind.Settings.model_fields.items()),
+        }
+        for name, kind in ALGORITHMS.items()
+    ]
+    retrieval = [
+        {
+            "model": f"{name} (default)" if name == DEFAULT_MODEL else name,
+            "about": (type(retrieval_model(name)).__doc__ or "").partition("\n")[0],
+        }
+        for name in model_names()
+    ]
+    return {"algorithms": algorithms, "retrieval": retrieval}
+
+
+def reference() -> str:
+    """Every question with what it needs, its options and its settings, as Markdown."""
+    parts = [
+        "# Questions",
+        "Every question runs as `offscript measure NAME`, in an audit where its needs are met, and in experiments and "
+        "sweeps, whose keys are the settings below. This page is written by `tools/write_listings.py`.",
+    ]
+    for each in questions().values():
+        asked = "by default" if each.asked_by_default else "with `--only` or `--set`"
+        common = ", ".join(f"`{COMMON[flag]}`" for flag in each.flags)
+        parts += [
+            f"## {each.name}",
+            f"**{each.title}** {each.about}",
+            f"Needs {each.needs_text}. Audits ask it {asked}.{f' Also takes {common}.' if common else ''}",
+            "\n".join(
+                ["| setting | option | default | about |", "|---|---|---|---|"]
+                + [_row(name, field) for name, field in each.Settings.model_fields.items()]
+            ),
+        ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _row(name: str, field: FieldInfo) -> str:
+    extra: dict[str, Any] = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
+    if extra.get("hidden"):
+        option = ""
+    elif extra.get("argument"):
+        option = name.upper()
+    else:
+        option = f"`{extra.get('flag') or '--' + name.replace('_', '-')}`"
+    default = "required" if field.is_required() else f"`{json.dumps(to_jsonable_python(field.default))}`"
+    about = (field.description or "").replace("|", "\\|")
+    return f"| `{name}` | {option} | {default} | {about} |"
+
+
+def _shown(name: str, field: FieldInfo) -> str:
+    """A setting with its default, as a recipe may write it."""
+    return f"{name} (required)" if field.is_required() else f"{name}={json.dumps(to_jsonable_python(field.default))}"
+
+
+if __name__ == "__main__":
+    LISTINGS.write_text(json.dumps(listings(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    REFERENCE.write_text(reference(), encoding="utf-8")
+    print(f"wrote {LISTINGS.relative_to(ROOT)} and {REFERENCE.relative_to(ROOT)}")
