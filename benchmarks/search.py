@@ -2,6 +2,9 @@
 
     python benchmarks/search.py [--documents 100000] [--queries 2000] [--repeats 5] [--growth]
 
+For offscript it also times opening the index: without verification, with it (checksums and every offset), and the deep
+check of `offscript index --check`.
+
 All three index the same texts and answer the same queries of 5 to 8 words with the ids of the ten best documents by
 BM25, from query strings on, each in one thread. Every engine runs in a process of its own, which also gives its memory;
 the engines take turns, and the least CPU time over the repeats counts, because other work on the machine does not
@@ -55,7 +58,7 @@ def measure(options: argparse.Namespace, engines: list[str]) -> dict[str, dict[s
     """Let the engines take turns; the least of each one's times."""
     processes = {engine: start(options, engine) for engine in engines}
     results: dict[str, dict[str, float]] = {}
-    for step in ["index", *["search"] * options.repeats, "memory"]:
+    for step in ["index", *["search"] * options.repeats, "open", "memory"]:
         for engine, process in processes.items():
             print(step, file=process.stdin, flush=True)
             answer = json.loads(process.stdout.readline() or '{"missing": 1}')
@@ -87,6 +90,11 @@ def report(options: argparse.Namespace, results: dict[str, dict[str, float]]) ->
             f"  {engine:10} index {result['index']:6.2f} s   search {speed:7,.0f} queries/s"
             f"   memory {result['memory'] / 2**20:6,.0f} MiB (texts and interpreter {result['base'] / 2**20:,.0f})"
         )
+        if "verified" in result:
+            print(
+                f"  {'':10} opened in {1000 * result['unverified']:.1f} ms, verified in {result['verified']:.2f} s, "
+                f"checked in {result['checked']:.2f} s, {result['bytes'] / 2**20:,.0f} MiB on disk"
+            )
     ours = results["offscript"]
     for peer, result in results.items():
         if peer != "offscript":
@@ -109,6 +117,9 @@ def serve(options: argparse.Namespace) -> None:
             continue
         if not steps:
             steps = prepare(texts, queries, options.model)
+        if step == "open":
+            print(json.dumps(steps[step]() if step in steps else {}), flush=True)
+            continue
         begun = time.process_time()
         steps[step]()
         seconds = time.process_time() - begun
@@ -120,7 +131,7 @@ def serve(options: argparse.Namespace) -> None:
 def offscript(texts: list[str], queries: list[str], model: str) -> dict[str, Step]:
     """On disk, with the texts and where their sentences begin; searched through the files' memory maps."""
     from offscript.factcheck.documents import Document
-    from offscript.factcheck.index import add_documents, build_index, merge_index
+    from offscript.factcheck.index import add_documents, build_index, check_index, merge_index, open_index
     from offscript.factcheck.retrieval import Searcher
 
     folder = tempfile.TemporaryDirectory()
@@ -133,8 +144,24 @@ def offscript(texts: list[str], queries: list[str], model: str) -> dict[str, Ste
         searcher = Searcher(build_index(documents, folder.name), threads=1)
         steps["search"] = lambda: searcher.rank(queries, K, model=model)
 
-    steps: dict[str, Step] = {"index": index}
+    def opened() -> dict[str, float]:
+        ways = {
+            "unverified": lambda: open_index(folder.name, verify=False),
+            "verified": lambda: open_index(folder.name),
+            "checked": lambda: check_index(folder.name),
+        }
+        seconds = {name: min(timed(way) for _ in range(3)) for name, way in ways.items()}
+        return {**seconds, "bytes": sum(path.stat().st_size for path in Path(folder.name).iterdir())}
+
+    steps: dict[str, Step] = {"index": index, "open": opened}
     return steps
+
+
+def timed(step: Step) -> float:
+    """CPU seconds."""
+    begun = time.process_time()
+    step()
+    return time.process_time() - begun
 
 
 def bm25s(texts: list[str], queries: list[str], model: str) -> dict[str, Step]:  # noqa: ARG001

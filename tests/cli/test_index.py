@@ -187,3 +187,15 @@ def test_scifact_is_found_as_the_known_figures_say(offscript: Command, data_fold
         assert results["recall@5"] >= 0.873
         assert results["recall@20"] >= 0.948
         assert done.json["n-samples"]["retrieval"] == {"original": 188, "effective": 188}
+
+
+def test_an_index_is_checked(offscript: Command, documents: Path, tmp_path: Path) -> None:
+    out = tmp_path / "index"
+    offscript("index", documents, "--out", out)
+    checked = offscript("index", "--check", "--out", out)
+    assert (checked.code, checked.output.split(",")[0]) == (0, f"{out}: 3 documents")
+    segment = next(out.glob("segment-*"))
+    segment.write_bytes(segment.read_bytes()[:-1] + b"\xff")
+    refused = offscript("index", "--check", "--out", out)
+    assert (refused.code, refused.output) == (2, "")
+    assert f"{segment} is damaged; its checksum is not the manifest's" in refused.errors

@@ -1,7 +1,11 @@
 """The index on disk: what goes in comes out, changes equal a rebuild, and damage is refused."""
 
+import dataclasses
 import json
+import re
 import threading
+import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 import filelock
@@ -18,11 +22,21 @@ from offscript.factcheck.index import (
     Index,
     add_documents,
     build_index,
+    check_index,
     delete_documents,
     merge_index,
     open_index,
 )
-from offscript.factcheck.index.files import MANIFEST
+from offscript.factcheck.index.files import (
+    DELETIONS,
+    MANIFEST,
+    SEGMENT,
+    File,
+    SegmentFiles,
+    map_arrays,
+    read_manifest,
+    write_arrays,
+)
 from offscript.factcheck.index.writing import LOCK, MERGE_FACTOR
 from offscript.factcheck.retrieval import Searcher
 
@@ -246,4 +260,201 @@ def test_manifests_of_other_versions_and_kinds_are_refused(tmp_path: Path) -> No
         open_index(tmp_path)
     (tmp_path / MANIFEST).write_text("[]")
     with pytest.raises(OffscriptError, match="is damaged"):
+        open_index(tmp_path)
+
+
+def forge(folder: Path, name: str, change: Callable[[dict[str, np.ndarray]], None]) -> None:
+    """Change arrays of the index's file whose name begins so, and give the manifest sizes and checksums that fit."""
+    manifest = read_manifest(folder)
+    (path,) = folder.glob(f"{name}-*")
+    arrays = {key: array.copy() for key, array in map_arrays(path, SEGMENT if name == "segment" else DELETIONS).items()}
+    change(arrays)
+    write_arrays(path, arrays)
+    ((files,),) = (manifest.segments,)
+    forged = dataclasses.replace(files, **{name: File.of(path)})
+    dataclasses.replace(manifest, segments=(forged,)).write(folder)
+
+
+def put(name: str, place: int, value: int) -> Callable[[dict[str, np.ndarray]], None]:
+    def change(arrays: dict[str, np.ndarray]) -> None:
+        arrays[name][place] = value
+
+    return change
+
+
+def cut(name: str, size: int) -> Callable[[dict[str, np.ndarray]], None]:
+    def change(arrays: dict[str, np.ndarray]) -> None:
+        arrays[name] = arrays[name][:size]
+
+    return change
+
+
+def fill(name: str, value: int) -> Callable[[dict[str, np.ndarray]], None]:
+    def change(arrays: dict[str, np.ndarray]) -> None:
+        arrays[name][:] = value
+
+    return change
+
+
+FAR = 1 << 30
+FORGERIES = [
+    *((f"{lexicon}.slots", fill(f"{lexicon}.slots", FAR)) for lexicon in ("terms", "ids")),
+    *((f"{lexicon}.slots", fill(f"{lexicon}.slots", -7)) for lexicon in ("terms", "ids")),
+    ("terms.slots", fill("terms.slots", 1)),  # no free slot: a search for an unknown term would not end
+    ("terms.slots", cut("terms.slots", 3)),
+    ("terms.slots", cut("terms.slots", 0)),
+    *((f"{lexicon}.offsets", put(f"{lexicon}.offsets", 1, FAR)) for lexicon in ("terms", "ids")),
+    *((f"{lexicon}.offsets", put(f"{lexicon}.offsets", 1, -FAR)) for lexicon in ("terms", "ids")),
+    *((f"{lexicon}.offsets", put(f"{lexicon}.offsets", -1, FAR)) for lexicon in ("terms", "ids")),
+    *((f"{lexicon}.hashes", cut(f"{lexicon}.hashes", 1)) for lexicon in ("terms", "ids")),
+    ("postings.starts", put("postings.starts", 1, FAR)),
+    ("postings.starts", put("postings.starts", 2, -1)),
+    ("postings.starts", put("postings.starts", -1, FAR)),
+    ("postings.starts", cut("postings.starts", -1)),
+    ("postings.documents", put("postings.documents", 0, FAR)),
+    ("postings.documents", put("postings.documents", -1, 6)),
+    ("postings.documents", put("postings.documents", 3, -1)),
+    ("postings.documents", fill("postings.documents", 2)),
+    ("postings.frequencies", cut("postings.frequencies", 1)),
+    ("postings.frequencies", put("postings.frequencies", 0, 0)),
+    ("stored.offsets", put("stored.offsets", 1, FAR)),
+    ("stored.offsets", put("stored.offsets", -1, FAR)),
+    ("stored.offsets", cut("stored.offsets", 5)),
+    ("sentences.offsets", put("sentences.offsets", 1, FAR)),
+    ("lengths", put("lengths", 0, -1)),
+    ("ids.offsets", cut("lengths", 2)),
+    ("terms.offsets", cut("total_frequencies", 2)),
+    ("total_frequencies", put("total_frequencies", 0, -1)),
+]
+
+
+@pytest.mark.parametrize(("named", "change"), FORGERIES)
+def test_offsets_that_do_not_fit_are_refused_though_the_checksum_does(
+    tmp_path: Path, sayings: list[Document], named: str, change: Callable[[dict[str, np.ndarray]], None]
+) -> None:
+    build_index(sayings, tmp_path)
+    forge(tmp_path, "segment", change)
+    with pytest.raises(OffscriptError, match=rf"segment-\S+ is damaged; {re.escape(named)} does not fit the rest"):
+        open_index(tmp_path)
+    with pytest.raises(OffscriptError, match="is damaged"):
+        add_documents(tmp_path, [Document("new", text="dog")])
+
+
+@pytest.mark.parametrize(
+    ("named", "change"),
+    [
+        ("deleted", cut("deleted", 2)),
+        ("deleted", lambda arrays: arrays.update(deleted=np.full(6, 3, np.uint8).view(np.bool_))),
+        ("document_frequencies", fill("document_frequencies", FAR)),
+        ("document_frequencies", fill("document_frequencies", 0)),
+        ("document_frequencies", cut("document_frequencies", 1)),
+        ("total_frequencies", fill("total_frequencies", 0)),
+    ],
+)
+def test_deletions_that_do_not_fit_their_segment_are_refused(
+    index_with_deletions: Path, named: str, change: Callable[[dict[str, np.ndarray]], None]
+) -> None:
+    forge(index_with_deletions, "deletions", change)
+    with pytest.raises(OffscriptError, match=rf"deletions-\S+ is damaged; {named} does not fit the segment"):
+        open_index(index_with_deletions)
+    with pytest.raises(OffscriptError, match="is damaged"):
+        merge_index(index_with_deletions)
+
+
+@pytest.mark.parametrize(
+    ("named", "change"),
+    [
+        ("terms.slots", lambda arrays: arrays["terms.slots"].sort()),
+        ("ids.slots", lambda arrays: arrays["ids.hashes"].sort()),
+        ("lengths", fill("lengths", 3)),
+        ("total_frequencies", fill("total_frequencies", 3)),
+    ],
+)
+def test_a_check_finds_what_would_be_answered_wrongly(
+    tmp_path: Path, sayings: list[Document], named: str, change: Callable[[dict[str, np.ndarray]], None]
+) -> None:
+    build_index(sayings, tmp_path)
+    assert len(check_index(tmp_path)) == 6
+    forge(tmp_path, "segment", change)
+    open_index(tmp_path)
+    with pytest.raises(OffscriptError, match=rf"is damaged; {re.escape(named)} does not fit the rest"):
+        check_index(tmp_path)
+
+
+def test_text_that_is_no_text_does_no_harm(tmp_path: Path, sayings: list[Document]) -> None:
+    build_index(sayings, tmp_path)
+    forge(tmp_path, "segment", fill("stored.values", 0xFF))
+    assert set(open_index(tmp_path).document("d0").text) == {"\ufffd"}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda arrays: arrays.pop("lengths"),
+        lambda arrays: arrays.update(lengths=arrays["lengths"].astype(np.int64)),
+        lambda arrays: arrays.update(more=arrays["lengths"]),
+    ],
+)
+def test_arrays_of_another_layout_are_refused(
+    tmp_path: Path, sayings: list[Document], change: Callable[[dict[str, np.ndarray]], None]
+) -> None:
+    build_index(sayings, tmp_path)
+    forge(tmp_path, "segment", change)
+    with pytest.raises(OffscriptError, match="is damaged; its header does not describe it"):
+        open_index(tmp_path, verify=False)
+
+
+def rewrite_header(path: Path, header: bytes, *, length: int | None = None) -> None:
+    path.write_bytes((len(header) if length is None else length).to_bytes(8, "little") + header)
+
+
+@pytest.mark.parametrize(
+    ("header", "length"),
+    [
+        (b"{}", 1 << 62),
+        (b"[" * 100_000, None),
+        (b"[]", None),
+        (b'{"lengths": 3}', None),
+        (b'{"lengths": {}}', None),
+        (b'{"lengths": {"dtype": "I32", "shape": [-4], "data_offsets": [0, -16]}}', None),
+        (b'{"lengths": {"dtype": "I32", "shape": [4], "data_offsets": [0, 16]}}', None),
+        (b'{"lengths": {"dtype": "F99", "shape": [0], "data_offsets": [0, 0]}}', None),
+        (b'{"lengths": {"dtype": "I32", "shape": [1, 1], "data_offsets": [0, 4]}}    ', None),
+        (b'{"lengths": {"dtype": "I32", "shape": [1.5], "data_offsets": [0, 6]}}      ', None),
+        (b'{"lengths": {"dtype": "I32", "shape": ["a"], "data_offsets": ["b", "c"]}}', None),
+    ],
+)
+def test_headers_that_do_not_describe_their_file_are_refused(
+    tmp_path: Path, sayings: list[Document], header: bytes, length: int | None
+) -> None:
+    build_index(sayings, tmp_path)
+    manifest = read_manifest(tmp_path)
+    (path,) = tmp_path.glob("segment-*")
+    rewrite_header(path, header, length=length)
+    dataclasses.replace(manifest, segments=(SegmentFiles(File.of(path)),)).write(tmp_path)
+    for verify in (True, False):
+        with pytest.raises(OffscriptError, match="is damaged; its header does not describe it"):
+            open_index(tmp_path, verify=verify)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"analyzer": {"stemmer": 3}},
+        {"analyzer": {"colour": "red"}},
+        {"analyzer": None},
+        {"segments": 3},
+        {"segments": [{"segment": {"name": "../../secret", "bytes": 1, "crc32": 1}, "deletions": None}]},
+        {"segments": [{"segment": {"name": "/etc/passwd", "bytes": 1, "crc32": 1}, "deletions": None}]},
+        {"segments": [{"segment": None, "deletions": None}]},
+        {"segments": [{}]},
+    ],
+)
+def test_forged_manifests_are_refused_in_one_line(tmp_path: Path, change: dict[str, object]) -> None:
+    build_index([], tmp_path)
+    content = {**json.loads((tmp_path / MANIFEST).read_bytes()), **change}
+    del content["crc32"]
+    crc32 = zlib.crc32(json.dumps(content, sort_keys=True).encode())
+    (tmp_path / MANIFEST).write_text(json.dumps({**content, "crc32": crc32}))
+    with pytest.raises(OffscriptError, match="is damaged|unknown stemmer"):
         open_index(tmp_path)

@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from offscript.errors import OffscriptError
 from offscript.factcheck.sources import Kind
 from offscript.factcheck.sources.engines import Google, SearXNG, WebSearch, web_search
+from offscript.factcheck.sources.extraction import ExtractionError, Extractor, page_of
 from offscript.factcheck.sources.fetching import Fetcher, FetchError, Patience, PublicTransport, RefusedError, is_public
-from offscript.factcheck.sources.pages import Listed, page_of, read_pages
+from offscript.factcheck.sources.pages import Listed, read_pages
 from offscript.factcheck.sources.ratings import Ratings
 
 HERE = frozenset({"127.0.0.1"})
@@ -227,6 +228,76 @@ def test_the_main_text_of_a_page_is_taken_out() -> None:
 @given(st.binary(max_size=300), st.sampled_from(["text/html", "text/plain", "application/xhtml+xml"]))
 def test_no_bytes_of_a_page_are_a_fault(content: bytes, kind: str) -> None:
     assert isinstance(page_of(content, kind, "http://example.org/").text, str)
+
+
+SLOW = b"<p>" * 600_000  # takes minutes
+
+
+def extracted(extractor: Extractor, content: bytes) -> str:
+    return extractor.page_of(content, "text/html", "http://example.org/").text
+
+
+def test_a_page_that_takes_too_long_is_given_up_and_the_next_is_read() -> None:
+    extractor = Extractor(seconds=10.0, workers=1)
+    assert "Canberra is the capital" in extracted(extractor, ARTICLE.encode())
+    extractor._seconds = 0.5
+    begun = time.monotonic()
+    with pytest.raises(ExtractionError, match=r"not found within 0\.5 seconds"):
+        extracted(extractor, SLOW)
+    assert time.monotonic() - begun < 20
+    extractor._seconds = 30.0
+    assert "Canberra is the capital" in extracted(extractor, ARTICLE.encode())
+    extractor.close()
+
+
+def test_a_page_that_takes_too_much_memory_is_given_up_and_the_next_is_read() -> None:
+    extractor = Extractor(seconds=60.0, memory=250 << 20, workers=1)
+    with pytest.raises(ExtractionError, match="for want of memory"):
+        extracted(extractor, b"<p>a</p>" * 20_000_000)
+    assert "Canberra is the capital" in extracted(extractor, ARTICLE.encode())
+    extractor.close()
+
+
+def test_a_slow_page_is_named_and_known_by_its_snippet(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    listed = [Listed(world.at("/slow", SLOW), "Slow", "its snippet"), Listed(world.at("/a", ARTICLE), "", "snippet")]
+    extractor = Extractor(seconds=10.0)
+    extracted(extractor, ARTICLE.encode())  # one process is up
+    found = read_pages(listed, fetcher(), Ratings(), extractor=extractor)
+    assert [each.document.title for each in found] == ["Slow", "Canberra"]
+    assert found[0].document.text == "its snippet"
+    assert [record.message for record in caplog.records if record.levelname == "WARNING"] == [
+        f"{listed[0].url} is not read: its text is not found within 10 seconds"
+    ]
+    extractor.close()
+
+
+MALFORMED = [
+    "http://xn--a.example/",
+    "http://xn--/",
+    f"http://xn--{'0' * 58}.com/",
+    "http://example.org/\ud800",
+    "http://\ud800.example/",
+    "http://[::1",
+    "http://example.org:port/",
+    "http://exa\0mple.org/",
+    "http://\u202e.example/",
+    f"http://{'ü' * 70}.example/",
+]
+
+
+def test_a_malformed_address_loses_its_own_result_alone(world: World) -> None:
+    listed = [*(Listed(url, "Malformed", "snippet") for url in MALFORMED), Listed(world.at("/a", ARTICLE), "", "")]
+    private = Fetcher(allowed=HERE, patience=Patience(tries=1), resolver=lambda host, port: [host])
+    found = read_pages(listed, private, Ratings())
+    assert [each.document.title for each in found] == ["Malformed"] * len(MALFORMED) + ["Canberra"]
+
+
+@pytest.mark.parametrize("location", MALFORMED)
+def test_a_redirect_to_a_malformed_address_is_an_error(world: World, location: str) -> None:
+    named = location.encode("utf-8", "replace").decode("latin-1").replace("\0", "")
+    private = Fetcher(allowed=HERE, patience=Patience(tries=1), resolver=lambda host, port: ["127.0.0.1"])
+    with pytest.raises(FetchError):
+        private.get(world.at("/moved", "", status=302, location=named))
 
 
 def test_pages_become_documents_in_the_engines_order(world: World) -> None:

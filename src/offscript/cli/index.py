@@ -29,6 +29,7 @@ def index(
     add: Annotated[bool, typer.Option("--add", help="Add to the index; a document of a known id is replaced.")] = False,
     delete: Annotated[list[str] | None, typer.Option("--delete", metavar="ID", help="Delete a document.")] = None,
     merge: Annotated[bool, typer.Option("--merge", help="Make one file of all, without deleted documents.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Check every file of the index at --out.")] = False,
     stop_words: Annotated[str | None, typer.Option(help="english or none; english by default.")] = None,
     stemmer: Annotated[str | None, typer.Option(help="none, porter, english, german …; porter by default.")] = None,
     limit: Limit = None,
@@ -39,10 +40,17 @@ def index(
     import time
 
     from offscript.factcheck.analysis import Analyzer
-    from offscript.factcheck.index import add_documents, build_index, delete_documents, merge_index, open_index
+    from offscript.factcheck.index import (
+        add_documents,
+        build_index,
+        check_index,
+        delete_documents,
+        merge_index,
+        open_index,
+    )
 
     started = time.perf_counter()
-    _check_wishes(bool(sources), add, bool(delete), merge, bool(stop_words or stemmer))
+    _check_wishes(bool(sources), add, bool(delete), merge, check, bool(stop_words or stemmer))
     with _following(quiet=quiet) as progress:
         if delete:
             delete_documents(out, delete)
@@ -51,8 +59,9 @@ def index(
         elif sources:
             analyzer = Analyzer(stop_words or STOP_WORDS, stemmer or STEMMER)
             build_index(_documents(sources, format, limit), out, analyzer=analyzer, progress=progress)
-        found = merge_index(out) if merge else open_index(out, verify=False)
-    _show(found, time.perf_counter() - started, as_json=as_json)
+        if merge:
+            merge_index(out)
+    _show(check_index(out) if check else open_index(out, verify=False), time.perf_counter() - started, as_json=as_json)
 
 
 def _show(found: "Index", seconds: float, *, as_json: bool) -> None:
@@ -72,12 +81,12 @@ def _show(found: "Index", seconds: float, *, as_json: bool) -> None:
     typer.echo(f"{found.folder}: {len(found):,} documents, {found.tokens:,} tokens, {seconds:.1f} s")
 
 
-def _check_wishes(sources: bool, add: bool, delete: bool, merge: bool, analysis: bool) -> None:
+def _check_wishes(sources: bool, add: bool, delete: bool, merge: bool, check: bool, analysis: bool) -> None:
     from offscript.errors import OffscriptError
 
     if add and not sources:
         raise OffscriptError("--add without documents", next="name what to add: offscript index SOURCE --add --out DIR")
-    if not sources and not delete and not merge:
+    if not (sources or delete or merge or check):
         raise OffscriptError("no documents named", next="write offscript index SOURCE --out DIR")
     if sources and (delete or merge) and not add:
         raise OffscriptError(

@@ -44,7 +44,12 @@ def almanac_index() -> Index:
     folder = _folder()
     if not almanac_is_written():
         _write(folder)
-    return open_index(folder, verify=False)
+    try:
+        return open_index(folder)
+    except OffscriptError as error:
+        raise OffscriptError(
+            error.what, why=error.why, next=f"remove {folder}; the next check writes it again"
+        ) from error
 
 
 def almanac_is_written() -> bool:

@@ -22,6 +22,7 @@ from offscript.factcheck.analysis import Analyzer
 
 Arrays = dict[str, NDArray[Any]]
 Shape = tuple[np.dtype[Any], int]
+Layout = dict[str, np.dtype[Any]]
 DTYPES: dict[str, np.dtype[Any]] = {
     "I64": np.dtype(np.int64),
     "I32": np.dtype(np.int32),
@@ -30,13 +31,35 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "BOOL": np.dtype(np.bool_),
 }
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
+_LEXICON = {"slots": "I32", "hashes": "U32", "offsets": "I64", "pool": "U8"}
+_SEGMENT = {
+    **{f"terms.{name}": dtype for name, dtype in _LEXICON.items()},
+    **{f"ids.{name}": dtype for name, dtype in _LEXICON.items()},
+    "postings.starts": "I64",
+    "postings.documents": "I32",
+    "postings.frequencies": "I32",
+    "stored.offsets": "I64",
+    "stored.values": "U8",
+    "sentences.offsets": "I64",
+    "sentences.values": "I32",
+    "total_frequencies": "I64",
+    "lengths": "I32",
+}
+SEGMENT: Layout = {name: DTYPES[dtype] for name, dtype in _SEGMENT.items()}
+DELETIONS: Layout = {
+    "deleted": DTYPES["BOOL"],
+    "document_frequencies": DTYPES["I64"],
+    "total_frequencies": DTYPES["I64"],
+}
 LENGTH_BYTES = 8  # a file begins with the length of its header
 ALIGNMENT = 8
 MANIFEST = "manifest.json"
 FORMAT = "offscript-index"
 VERSION = 1
+SUFFIX = ".safetensors"
 READ_BYTES = 1 << 24
 REBUILD = "build the index again from its documents"
+FOREIGN = "it is not the manifest that was written"
 _NUMBERED = re.compile(r"\.?(?:segment|deletions)-(\d+)\b")
 
 
@@ -62,15 +85,33 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
             mapped[name][:] = array
 
 
-def map_arrays(path: Path) -> Arrays:
-    """The arrays of a file whose checksum holds, read-only and mapped: pages come from disk when they are touched."""
-    with path.open("rb") as stream:
-        mapping = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+def map_arrays(path: Path, layout: Layout) -> Arrays:
+    """The arrays of a file in that layout, read-only and mapped: pages come from disk when they are touched."""
+    try:
+        with path.open("rb") as stream:
+            mapping = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+        return _all_mapped(mapping, layout)
+    except (ValueError, TypeError, AttributeError, KeyError, OverflowError, RecursionError) as error:
+        raise damaged(path, "its header does not describe it") from error
+
+
+def _all_mapped(mapping: mmap.mmap, layout: Layout) -> Arrays:
     begin = LENGTH_BYTES + int.from_bytes(mapping[:LENGTH_BYTES], "little")
-    arrays: Arrays = {}
-    for name, entry in json.loads(mapping[LENGTH_BYTES:begin]).items():
-        arrays[name] = np.ndarray(entry["shape"], DTYPES[entry["dtype"]], mapping, begin + entry["data_offsets"][0])
+    if begin > len(mapping):
+        raise ValueError(f"a header of {begin} bytes")
+    entries = json.loads(mapping[LENGTH_BYTES:begin])
+    arrays = {name: _mapped(mapping, begin, **entry) for name, entry in entries.items()}
+    if {name: array.dtype for name, array in arrays.items()} != layout:
+        raise ValueError("arrays of another layout")
     return arrays
+
+
+def _mapped(mapping: mmap.mmap, begin: int, *, dtype: str, shape: list[int], data_offsets: list[int]) -> NDArray[Any]:
+    """One array of a file; a ValueError or TypeError where the file does not hold it."""
+    kind, (length,), (start, end) = DTYPES[dtype], shape, data_offsets
+    if not 0 <= start <= end <= len(mapping) - begin or end - start != length * kind.itemsize or start % kind.itemsize:
+        raise ValueError(f"{length} values from {start} to {end}")
+    return np.ndarray(length, kind, mapping, begin + start)
 
 
 def release(arrays: Arrays) -> None:
@@ -158,18 +199,22 @@ def read_manifest(folder: Path) -> Manifest:
         raise OffscriptError(
             f"{folder} holds no index", next="build one with: offscript index DOCUMENTS --out DIR"
         ) from error
-    except (OSError, ValueError) as error:
-        raise _damaged(path) from error
+    except (OSError, ValueError, RecursionError) as error:
+        raise damaged(path, FOREIGN) from error
     if not isinstance(content, dict) or content.pop("crc32", None) != _crc32_of(content):
-        raise _damaged(path)
-    if (content.pop("format"), content.pop("version")) != (FORMAT, VERSION):
+        raise damaged(path, FOREIGN)
+    if (content.pop("format", None), content.pop("version", None)) != (FORMAT, VERSION):
         raise OffscriptError(f"{path} is of another version of offscript", next=REBUILD)
-    return Manifest(
-        Analyzer(**content["analyzer"]),
-        tuple(
-            SegmentFiles(*(_file(entry[name]) for name in ("segment", "deletions"))) for entry in content["segments"]
-        ),
-    )
+    try:
+        return Manifest(
+            Analyzer(**content["analyzer"]),
+            tuple(
+                SegmentFiles(_file(entry["segment"]), _file(entry["deletions"]) if entry["deletions"] else None)
+                for entry in content["segments"]
+            ),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise damaged(path, FOREIGN) from error
 
 
 def check_file(folder: Path, file: File, *, contents: bool) -> Path:
@@ -180,9 +225,9 @@ def check_file(folder: Path, file: File, *, contents: bool) -> Path:
     except FileNotFoundError as error:
         raise OffscriptError(f"{path} is missing", next=REBUILD) from error
     if size != file.bytes:
-        raise OffscriptError(f"{path} is damaged", why=f"it has {size:,} of {file.bytes:,} bytes", next=REBUILD)
+        raise damaged(path, f"it has {size:,} of {file.bytes:,} bytes")
     if contents and checksum(path) != file.crc32:
-        raise OffscriptError(f"{path} is damaged", why="its checksum is not the manifest's", next=REBUILD)
+        raise damaged(path, "its checksum is not the manifest's")
     return path
 
 
@@ -209,13 +254,18 @@ def remove_leftovers(folder: Path, manifest: Manifest) -> None:
             path.unlink(missing_ok=True)
 
 
-def _file(entry: dict[str, Any] | None) -> Any:
-    return File(**entry) if entry else None
+def _file(entry: dict[str, Any]) -> File:
+    """A file by its entry; names that lead out of the folder are none of ours."""
+    file = File(**entry)
+    if not _NUMBERED.fullmatch(file.name.removesuffix(SUFFIX)):
+        raise ValueError(file.name)
+    return file
 
 
 def _crc32_of(content: dict[str, Any]) -> int:
     return zlib.crc32(json.dumps(content, sort_keys=True).encode())
 
 
-def _damaged(path: Path) -> OffscriptError:
-    return OffscriptError(f"{path} is damaged", why="it is not the manifest that was written", next=REBUILD)
+def damaged(path: Path, why: str) -> OffscriptError:
+    """The error for a file that cannot be what was written."""
+    return OffscriptError(f"{path} is damaged", why=why, next=REBUILD)

@@ -13,14 +13,18 @@ from offscript.factcheck.analysis import Analyzer
 from offscript.factcheck.analysis.lexicon import ABSENT, Lexicon
 from offscript.factcheck.documents import Document
 from offscript.factcheck.index.files import (
+    DELETIONS,
+    SEGMENT,
     Arrays,
     Manifest,
     SegmentFiles,
     check_file,
+    damaged,
     map_arrays,
     read_manifest,
     release,
 )
+from offscript.factcheck.index.validation import deep_fault, deletions_fault, segment_fault
 
 STORED_FIELDS = ("title", "text", "url", "date")
 ATTEMPTS = 5  # a writer may replace segments between reading the manifest and opening them
@@ -44,19 +48,24 @@ class Ragged(NamedTuple):
 class Segment:
     """Everything the index knows of some documents, numbered from 0."""
 
-    def __init__(self, arrays: Arrays, deletions: Arrays | None = None) -> None:
+    def __init__(self, path: Path, arrays: Arrays, deletions: Arrays | None = None) -> None:
         self.terms = Lexicon(*(arrays[f"terms.{name}"] for name in Lexicon._fields))
         self.ids = Lexicon(*(arrays[f"ids.{name}"] for name in Lexicon._fields))
         self.postings = Postings(*(arrays[f"postings.{name}"] for name in Postings._fields))
         self.stored = Ragged(arrays["stored.offsets"], arrays["stored.values"])
         self.sentences = Ragged(arrays["sentences.offsets"], arrays["sentences.values"])
         self.lengths: NDArray[np.int32] = arrays["lengths"]
-        self._arrays, self._deletions = arrays, deletions
+        self.path, self.arrays, self._deletions = path, arrays, deletions
 
     @classmethod
-    def open(cls, path: Path, deletions: Path | None = None) -> "Segment":
-        """Map a segment's file, and its deletions' if there are any."""
-        return cls(map_arrays(path), map_arrays(deletions) if deletions else None)
+    def open(cls, path: Path, deletions: Path | None = None, *, verify: bool) -> "Segment":
+        """Map a segment's file, and its deletions' if there are any; `verify` looks at every offset in them."""
+        arrays, deleted = map_arrays(path, SEGMENT), map_arrays(deletions, DELETIONS) if deletions else None
+        if verify and (fault := segment_fault(arrays, len(STORED_FIELDS))):
+            raise damaged(path, f"{fault} does not fit the rest")
+        if verify and deletions and deleted and (fault := deletions_fault(deleted, arrays)):
+            raise damaged(deletions, f"{fault} does not fit the segment")
+        return cls(path, arrays, deleted)
 
     @property
     def size(self) -> int:
@@ -86,11 +95,11 @@ class Segment:
     @property
     def total_frequencies(self) -> NDArray[np.int64]:
         """For every term how often the live documents use it."""
-        return (self._deletions or self._arrays)["total_frequencies"]
+        return (self._deletions or self.arrays)["total_frequencies"]
 
     def release(self) -> None:
         """Let go of the memory that what was read so far takes; it comes back from disk when it is needed again."""
-        release(self._arrays)
+        release(self.arrays)
 
     def number_of(self, id: str) -> int:
         """The number of the live document of this id, or ABSENT."""
@@ -103,13 +112,13 @@ class Segment:
         bounds = self.stored.offsets[first : first + len(STORED_FIELDS) + 1]
         pool = self.stored.values[bounds[0] : bounds[-1]].tobytes()
         ends = (bounds - bounds[0]).tolist()
-        title, text, url, date = (pool[start:end].decode("utf-8") for start, end in itertools.pairwise(ends))
+        title, text, url, date = (pool[start:end].decode("utf-8", "replace") for start, end in itertools.pairwise(ends))
         starts = self.sentences.values[self.sentences.offsets[number] : self.sentences.offsets[number + 1]]
         return Document(self.id_of(number), title, text, url, date, tuple(starts.tolist()))
 
     def id_of(self, number: int) -> str:
         """The id of a document."""
-        return self.ids.entry(number).decode("utf-8")
+        return self.ids.entry(number).decode("utf-8", "replace")
 
 
 class Index:
@@ -138,9 +147,10 @@ class Index:
 
 
 def open_index(folder: Path | str, *, verify: bool = True) -> Index:
-    """Open an index; a file whose size or checksum is not the manifest's is refused.
+    """Open an index; a file whose size or checksum is not the manifest's, or whose offsets do not fit, is refused.
 
-    Checksums cost one reading of every file, at several gigabytes a second; `verify=False` saves that.
+    That costs two readings of every file, at a gigabyte a second or more. `verify=False` saves them, for files that
+    this process wrote itself.
     """
     folder = Path(folder)
     for attempt in range(ATTEMPTS):
@@ -160,4 +170,13 @@ def _opened(folder: Path, manifest: Manifest, verify: bool) -> Index:
 
 def open_segment(folder: Path, files: SegmentFiles, *, verify: bool) -> Segment:
     """Open one segment after a look at its files."""
-    return Segment.open(*(check_file(folder, file, contents=verify) for file in files.files))
+    return Segment.open(*(check_file(folder, file, contents=verify) for file in files.files), verify=verify)
+
+
+def check_index(folder: Path | str) -> Index:
+    """Open an index and look at all that can be: also that ids and terms are found, and that counts add up."""
+    index = open_index(folder)
+    for segment in index.segments:
+        if fault := deep_fault(segment.arrays):
+            raise damaged(segment.path, f"{fault} does not fit the rest")
+    return index

@@ -7,9 +7,7 @@ from pathlib import Path
 
 import filelock
 import numpy as np
-from numpy.typing import NDArray
 
-from offscript._compiled import compiled
 from offscript.errors import OffscriptError
 from offscript.factcheck.analysis import Analyzer
 from offscript.factcheck.analysis.lexicon import ABSENT
@@ -17,6 +15,7 @@ from offscript.factcheck.documents import Document
 from offscript.factcheck.index.building import Block, merge_segments
 from offscript.factcheck.index.files import (
     MANIFEST,
+    SUFFIX,
     File,
     Manifest,
     SegmentFiles,
@@ -26,6 +25,7 @@ from offscript.factcheck.index.files import (
     write_arrays,
 )
 from offscript.factcheck.index.reading import Index, Segment, open_index, open_segment
+from offscript.factcheck.index.validation import count_live
 
 LOCK = "lock"
 BLOCK_TOKENS = 1 << 20
@@ -187,8 +187,7 @@ class _Writer:
     def _with_deleted(self, files: SegmentFiles, segment: Segment, numbers: Sequence[int]) -> SegmentFiles:
         deleted = np.zeros(segment.size, dtype=bool) if segment.deleted is None else segment.deleted.copy()
         deleted[numbers] = True
-        documents, totals = np.zeros(segment.terms.size, np.int64), np.zeros(segment.terms.size, np.int64)
-        _count_live(*segment.postings, deleted, documents, totals)
+        documents, totals = count_live(segment.arrays, deleted)
         path = self._next_path("deletions")
         write_arrays(path, {"deleted": deleted, "document_frequencies": documents, "total_frequencies": totals})
         return dataclasses.replace(files, deletions=File.of(path))
@@ -204,7 +203,7 @@ class _Writer:
                     )
 
     def _next_path(self, kind: str) -> Path:
-        path = self.folder / f"{kind}-{self._number:06d}.safetensors"
+        path = self.folder / f"{kind}-{self._number:06d}{SUFFIX}"
         self._number += 1
         return path
 
@@ -241,19 +240,3 @@ def _order(size: int) -> int:
         size //= MERGE_FACTOR
         order += 1
     return order
-
-
-@compiled
-def _count_live(
-    starts: NDArray[np.int64],
-    documents: NDArray[np.int32],
-    frequencies: NDArray[np.int32],
-    deleted: NDArray[np.bool_],
-    document_frequencies: NDArray[np.int64],
-    total_frequencies: NDArray[np.int64],
-) -> None:
-    for term in range(len(document_frequencies)):
-        for posting in range(starts[term], starts[term + 1]):
-            if not deleted[documents[posting]]:
-                document_frequencies[term] += 1
-                total_frequencies[term] += frequencies[posting]

@@ -163,7 +163,7 @@ class Fetcher:
                 fetched, advised = self._once(url, parameters, accept)
             except RefusedError as refusal:
                 raise FetchError(str(refusal)) from refusal
-            except (httpx.HTTPError, httpx.InvalidURL) as error:
+            except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:  # UnicodeError: names that IDNA refuses
                 if attempt == self._patience.tries or not isinstance(error, httpx.TransportError):
                     raise FetchError(f"{type(error).__name__}: {error}") from error
                 advised = 0.0
