@@ -19,7 +19,7 @@ test: $(VENV)/installed-dev  ## Run the tests; ARGS="-k name" picks some
 base:  ## Run the documentation's commands on a fresh base install, without any extra
 	$(PYTHON) tools/check_base_install.py $(ARGS)
 
-lint: $(VENV)/installed-dev  ## Check style, types and the order of the rooms
+lint: $(VENV)/installed-dev  ## Check style, types and the order of the packages
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
