@@ -82,8 +82,7 @@ def audit(
 
 def settings_of(changes: Sequence[str]) -> dict[str, dict[str, Any]]:
     """`QUESTION.SETTING=VALUE` by question; values are read as YAML reads them."""
-    import yaml
-
+    from offscript._config import parse_yaml
     from offscript.errors import OffscriptError
 
     settings: dict[str, dict[str, Any]] = {}
@@ -92,8 +91,5 @@ def settings_of(changes: Sequence[str]) -> dict[str, dict[str, Any]]:
         question, dot, name = key.strip().partition(".")
         if not (equals and dot and question and name):
             raise OffscriptError(f"cannot read --set {change!r}", next="write QUESTION.SETTING=VALUE")
-        try:
-            settings.setdefault(question, {})[name] = yaml.safe_load(value)
-        except yaml.YAMLError as fault:
-            raise OffscriptError(f"cannot read --set {change!r}", why=" ".join(str(fault).split())) from fault
+        settings.setdefault(question, {})[name] = parse_yaml(value, f"the value of --set {change!r}")
     return settings

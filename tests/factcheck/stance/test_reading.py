@@ -16,8 +16,8 @@ from offscript.factcheck.stance.relatedness import Terms, choose_sentences, feat
 from offscript.factcheck.stance.served import PairEncoder, unlimited
 from offscript.factcheck.stance.stance import STANCES
 from offscript.factcheck.stance.teaching.baselines import Words, overlap_features
+from offscript.factcheck.stance.teaching.exporting import best_weights
 from offscript.factcheck.stance.teaching.mtranssan import fit_relatedness
-from offscript.factcheck.stance.teaching.shipping import best_weights
 from offscript.factcheck.stance.teaching.tasks import ROUNDS, TASKS, epoch_batches, read_task
 
 

@@ -1,26 +1,105 @@
-"""From a trained network to the graph that ships: an int8 encoder, and heads taught on what that encoder says."""
+"""A trained MTransSAN becomes the small model that ships: an int8 graph with refitted heads and weighed classes."""
 
+import shutil
 import tempfile
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from offscript._files import replacing
-from offscript.factcheck.stance.served import OnnxReader, PairEncoder
-from offscript.factcheck.stance.teaching.network import PairBatch, PairNetwork, log_of
-from offscript.factcheck.stance.teaching.tasks import Task
-from offscript.learning import Course, Loss, Observer, learn, seeded
+from offscript._types import FloatArray
+from offscript.factcheck.stance.served import FIRST_LEVEL, GRAPH, STANCE, TOKENIZER, Reading, TwoLevelModel, write_card
+from offscript.factcheck.stance.served import load as load_served
+from offscript.factcheck.stance.stance import STANCES, fnc_scores
+from offscript.factcheck.stance.teaching.mtranssan import INT8_ENCODER, TorchReader, load, stance_task, teach_heads
+from offscript.factcheck.stance.teaching.network import PairBatch, PairNetwork
+from offscript.factcheck.stance.teaching.recipe import StanceRecipe, every_training_pair, held_out_pairs
+from offscript.factcheck.stance.teaching.tasks import read_task
+from offscript.statistics import f1_scores
 
 _INPUTS = ("tokens", "types", "real")
 _MASKS = ("claim", "text")
 _OPSET = 17
-_REFIT_AT_ONCE = 32
 _LARGE = 4096
+_STEPS = np.exp(np.linspace(-1.5, 1.5, 13))
+
+
+def ship(recipe: StanceRecipe, trained: Path, out: Path, *, int8: bool = True) -> Path:
+    """The graph with its tokenizer, first level and card; with `int8` off the same in full precision, to compare."""
+    model = load(trained)
+    if not isinstance(model.reader, TorchReader):
+        raise TypeError(f"{trained} holds no network")
+    network = model.reader.network
+    out.mkdir(parents=True, exist_ok=True)
+    encoder = int8_encoder(network, trained.parent / INT8_ENCODER) if int8 else None
+    if encoder is not None and recipe.fine_tuning == "all":
+        _refit(recipe, model, encoder)
+    export_graph(network, out / GRAPH, encoder=encoder)
+    for name in (TOKENIZER, FIRST_LEVEL):
+        shutil.copyfile(trained / name, out / name)
+    padding = network.encoder.config.pad_token_id or 0
+    write_card(out, "onnx", recipe.model_dump(), model.reading, padding=padding)
+    write_card(out, "onnx", recipe.model_dump(), weighed_reading(recipe, load_served(out)), padding=padding)
+    return out
+
+
+def weighed_reading(recipe: StanceRecipe, model: TwoLevelModel) -> Reading:
+    """The model's reading with the recipe's class weights, or with those that do best on what it holds out.
+
+    Stances count there as often as among all training pairs: of a split by topics few pairs are unrelated.
+    """
+    if recipe.stance_weights is not None:
+        return replace(model.reading, weights=recipe.stance_weights)
+    pairs = held_out_pairs(recipe)
+    gold, every = (
+        np.array([STANCES.index(pair.label) for pair in part]) for part in (pairs, every_training_pair(recipe))
+    )
+    shares = np.bincount(every, minlength=len(STANCES)) / len(every)
+    return replace(model.reading, weights=best_weights(model.of_pairs(pairs), gold, shares))
+
+
+def _refit(recipe: StanceRecipe, model: TwoLevelModel, encoder: Path) -> None:
+    reader = model.reader
+    if not isinstance(reader, TorchReader):
+        raise TypeError("only a network's heads can be refitted")
+    _, stance = stance_task(recipe, model.relatedness.terms.tokenizer)
+    beside = [read_task(name, recipe.folder, limit=limit or None) for name, limit in recipe.beside.tasks.items()]
+    tasks = [stance, *(task for task in beside if task.head in reader.network.heads)]
+    weights = {STANCE: torch.from_numpy(stance.class_weights(recipe.class_weights))}
+    teach_heads(
+        reader.network, encoder, reader.packed, tasks, weights=weights, learning_rate=1e-4, epochs=2, seed=recipe.seed
+    )
+
+
+def best_weights(
+    probabilities: FloatArray, gold: NDArray[np.int64], shares: FloatArray | None = None, *, rounds: int = 3
+) -> tuple[float, ...]:
+    """Weights of the stances under which macro-F1 and FNC-1's score add up to most, class by class in turns.
+
+    Pairs count as if stances had the given shares [4], their own by default.
+    """
+    own = np.bincount(gold, minlength=len(STANCES)).clip(min=1) / len(gold)
+    counts = (np.ones(len(STANCES)) if shares is None else shares / own)[gold]
+    weights = np.ones(len(STANCES))
+    for _ in range(rounds):
+        for place in range(len(STANCES)):
+            candidates = np.tile(weights, (len(_STEPS), 1))
+            candidates[:, place] *= _STEPS
+            weights = max(candidates, key=lambda each: _worth(probabilities * each, gold, counts))
+    return tuple((weights / weights.mean()).tolist())
+
+
+def _worth(scores: FloatArray, gold: NDArray[np.int64], counts: FloatArray) -> float:
+    table = np.zeros((1, len(STANCES), len(STANCES)))
+    np.add.at(table[0], (gold, scores.argmax(axis=1)), counts)
+    return float(f1_scores(table).mean() + fnc_scores(table)[0])
 
 
 def export_graph(network: PairNetwork, path: Path, *, encoder: Path | None = None) -> Path:
@@ -62,55 +141,6 @@ def quantise(path: Path, out: Path) -> Path:
         quant_pre_process(str(path), str(prepared), skip_symbolic_shape=True)
         quantize_dynamic(str(prepared), str(out), per_channel=True, weight_type=QuantType.QInt8)
     return out
-
-
-def teach_heads(
-    network: PairNetwork,
-    encoder: Path,
-    packed: PairEncoder,
-    tasks: Sequence[Task],
-    *,
-    weights: Mapping[str, Tensor],
-    learning_rate: float,
-    epochs: int,
-    seed: int = 1,
-    observer: Observer | None = None,
-) -> None:
-    """Teach the heads on the encodings of a (quantised) encoder's graph, which are computed once."""
-    reader = OnnxReader(encoder, packed)
-    batches = [batch for task in tasks for batch in _encoded_batches(reader, packed, task)]
-    heads = dict.fromkeys(task.head for task in tasks)
-    parameters = [each for head in heads for each in network.heads[head].parameters()]
-    optimiser = torch.optim.AdamW(parameters, lr=learning_rate, weight_decay=0.01)
-    generator = np.random.default_rng(seed)
-    steps = [place for _ in range(epochs) for place in generator.permutation(len(batches)).tolist()]
-
-    def loss(step: int) -> Loss:
-        task, arrays, encoded, labels = batches[steps[step]]
-        answers = log_of(network.answer(task.head, encoded.float(), arrays))
-        return Loss(nn.functional.nll_loss(answers, labels, weight=weights.get(task.name)), read=arrays.tokens.numel())
-
-    def schedule(step: int, _: int) -> list[float]:
-        return [learning_rate * (1 - step / len(steps))]
-
-    with seeded(seed):
-        network.heads.train()
-        learn(Course(len(steps), optimiser, loss, schedule=schedule), observer=observer)
-
-
-def _encoded_batches(
-    reader: OnnxReader, packed: PairEncoder, task: Task
-) -> list[tuple[Task, PairBatch, Tensor, Tensor]]:
-    """Batches of like length with their encodings in half precision."""
-    order = np.argsort([len(claim) + len(text or "") for claim, text, _ in task.examples], kind="stable")
-    batches = []
-    for start in range(0, len(order), _REFIT_AT_ONCE):
-        examples = [task.examples[row] for row in order[start : start + _REFIT_AT_ONCE]]
-        arrays = packed([(claim, text) for claim, text, _ in examples])
-        [encoded] = reader.session.run(None, {name: arrays[name] for name in _INPUTS})
-        labels = torch.tensor([label for _, _, label in examples])
-        batches.append((task, PairBatch.of(arrays), torch.from_numpy(encoded).half(), labels))
-    return batches
 
 
 class _Encoder(nn.Module):

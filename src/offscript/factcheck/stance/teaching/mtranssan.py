@@ -19,6 +19,7 @@ from offscript.factcheck.stance.relatedness import Relatedness, Terms, features_
 from offscript.factcheck.stance.served import (
     EVIDENCE_HEAD,
     STANCE,
+    OnnxReader,
     PairEncoder,
     Reading,
     TwoLevelModel,
@@ -29,7 +30,6 @@ from offscript.factcheck.stance.served import (
     write_first_level,
 )
 from offscript.factcheck.stance.stance import STANCES
-from offscript.factcheck.stance.teaching.exporting import int8_encoder, teach_heads
 from offscript.factcheck.stance.teaching.network import (
     WEIGHTS,
     PairBatch,
@@ -47,6 +47,7 @@ from offscript.learning import Course, Loss, Observer, learn, seeded
 THRESHOLD = 0.05
 INT8_ENCODER = "encoder.int8.onnx"
 _READ_AT_ONCE = 32
+_ENCODED_FROM = ("tokens", "types", "real")
 _WARMUP = 0.06
 
 
@@ -92,6 +93,8 @@ def train_mtranssan(
         course = _course(stage, network, packed, recipe.seed)
         learn(course, folder, observer=observer, checkpoint_seconds=checkpoint_seconds)
     if recipe.fine_tuning == "heads":
+        from offscript.factcheck.stance.teaching.exporting import int8_encoder
+
         graph = int8_encoder(network, folder / INT8_ENCODER)
         teach_heads(
             network,
@@ -119,14 +122,8 @@ class Stage:
     tasks: Sequence[Task]
     epochs: int
     batch_size: int
-    learning_rate: float
-    head_learning_rate: float
+    rates: tuple[float, float]  # of the encoder and of the heads
     class_weights: Mapping[str, Tensor] = field(default_factory=dict)
-
-    @property
-    def rates(self) -> tuple[float, float]:
-        """Learning rates of the encoder and of the heads."""
-        return self.learning_rate, self.head_learning_rate
 
 
 def _stages(
@@ -137,13 +134,13 @@ def _stages(
     folder: Path,
 ) -> list[Stage]:
     """What is still to be taught with gradients through the encoder."""
-    rates = (recipe.batch_size, recipe.learning_rate, recipe.head_learning_rate)
+    size, rates = recipe.batch_size, (recipe.learning_rate, recipe.head_learning_rate)
     stages = []
     if pretraining and not (folder / "fine-tuning.safetensors").is_file():
         epochs, digest = recipe.pretraining.epochs, recipe.pretraining_digest
-        stages.append(Stage("pretraining", digest, pretraining, epochs, *rates))
+        stages.append(Stage("pretraining", digest, pretraining, epochs, size, rates))
     if recipe.fine_tuning == "all":
-        stages.append(Stage("fine-tuning", recipe.digest, fine_tuning, recipe.epochs, *rates, weights))
+        stages.append(Stage("fine-tuning", recipe.digest, fine_tuning, recipe.epochs, size, rates, weights))
     return stages
 
 
@@ -185,7 +182,7 @@ def _optimiser(network: PairNetwork, stage: Stage) -> torch.optim.Optimizer:
     heads = sorted({task.head for task in stage.tasks})
     encoder = [each for each in network.encoder.parameters() if each.requires_grad]
     answers = [each for head in heads for each in network.heads[head].parameters()]
-    groups = [{"params": encoder, "lr": stage.learning_rate}, {"params": answers, "lr": stage.head_learning_rate}]
+    groups = [{"params": own, "lr": rate} for own, rate in zip((encoder, answers), stage.rates, strict=True)]
     return torch.optim.AdamW(groups, weight_decay=0.01, fused=True)
 
 
@@ -197,6 +194,55 @@ def _decay(step: int, total: int) -> float:
 
 def _size(example: tuple[str, str | None, int]) -> int:
     return len(example[0]) + len(example[1] or "")
+
+
+def teach_heads(
+    network: PairNetwork,
+    encoder: Path,
+    packed: PairEncoder,
+    tasks: Sequence[Task],
+    *,
+    weights: Mapping[str, Tensor],
+    learning_rate: float,
+    epochs: int,
+    seed: int = 1,
+    observer: Observer | None = None,
+) -> None:
+    """Teach the heads on the encodings of a (quantised) encoder's graph, which are computed once."""
+    reader = OnnxReader(encoder, packed)
+    batches = [batch for task in tasks for batch in _encoded_batches(reader, packed, task)]
+    heads = dict.fromkeys(task.head for task in tasks)
+    parameters = [each for head in heads for each in network.heads[head].parameters()]
+    optimiser = torch.optim.AdamW(parameters, lr=learning_rate, weight_decay=0.01)
+    generator = np.random.default_rng(seed)
+    steps = [place for _ in range(epochs) for place in generator.permutation(len(batches)).tolist()]
+
+    def loss(step: int) -> Loss:
+        task, arrays, encoded, labels = batches[steps[step]]
+        answers = log_of(network.answer(task.head, encoded.float(), arrays))
+        return Loss(nn.functional.nll_loss(answers, labels, weight=weights.get(task.name)), read=arrays.tokens.numel())
+
+    def schedule(step: int, _: int) -> list[float]:
+        return [learning_rate * (1 - step / len(steps))]
+
+    with seeded(seed):
+        network.heads.train()
+        learn(Course(len(steps), optimiser, loss, schedule=schedule), observer=observer)
+
+
+def _encoded_batches(
+    reader: OnnxReader, packed: PairEncoder, task: Task
+) -> list[tuple[Task, PairBatch, Tensor, Tensor]]:
+    """Batches of like length with their encodings in half precision."""
+    order = np.argsort([len(claim) + len(text or "") for claim, text, _ in task.examples], kind="stable")
+    batches = []
+    for start in range(0, len(order), _READ_AT_ONCE):
+        examples = [task.examples[row] for row in order[start : start + _READ_AT_ONCE]]
+        arrays = packed([(claim, text) for claim, text, _ in examples])
+        [encoded] = reader.session.run(None, {name: arrays[name] for name in _ENCODED_FROM})
+        labels = torch.tensor([label for _, _, label in examples])
+        batches.append((task, PairBatch.of(arrays), torch.from_numpy(encoded).half(), labels))
+    return batches
 
 
 def stance_task(recipe: StanceRecipe, tokenizer: Tokenizer) -> tuple[Relatedness, Task]:

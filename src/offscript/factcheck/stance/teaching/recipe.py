@@ -145,7 +145,7 @@ def train_stance(
     assert teach is not None, "a recipe names no kind that cannot be taught"
     made = teach(recipe, folder, observer=observer, checkpoint_seconds=checkpoint_seconds)
     if recipe.served:
-        from offscript.factcheck.stance.teaching.shipping import ship
+        from offscript.factcheck.stance.teaching.exporting import ship
 
         made = ship(recipe, made, folder / "served")
     return TrainedStance(made, time.monotonic() - began)
