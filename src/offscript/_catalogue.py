@@ -87,6 +87,40 @@ SAMPLERS: Registry[Any] = Registry(
 )
 """`Transform` classes, or functions from log-probabilities and settings to log-probabilities."""
 
+_TRAINING = "offscript.training"
+ALGORITHMS: Registry[Any] = Registry(
+    "algorithm",
+    "offscript.algorithms",
+    {
+        "teacher-forcing": f"{_TRAINING}.likelihood:TeacherForcing",
+        "scheduled-sampling": f"{_TRAINING}.likelihood:ScheduledSampling",
+        "searnn": f"{_TRAINING}.searnn:Searnn",
+        "minimum-risk": f"{_TRAINING}.rewards:MinimumRisk",
+        "reinforce": f"{_TRAINING}.rewards:Reinforce",
+        "cooperative": f"{_TRAINING}.cooperative:Cooperative",
+        "seqgan": f"{_TRAINING}.adversarial:SeqGAN",
+        "rankgan": f"{_TRAINING}.rankgan:RankGAN",
+        "leakgan": f"{_TRAINING}.leakgan:LeakGAN",
+        "recurrent-gan": f"{_TRAINING}.recurrent_gan:RecurrentGAN",
+    },
+)
+"""`Algorithm` classes: what a recipe's `algorithm` may say for a language model."""
+
+LANGUAGE_MODEL = "language-model"
+"""The trainer that has every algorithm which no other trainer has."""
+
+TRAINERS: Registry[Any] = Registry(
+    "trainer",
+    "offscript.trainers",
+    {
+        LANGUAGE_MODEL: f"{_TRAINING}.loop:TRAINER",
+        "next-sentence": f"{_TRAINING}.next_sentence:TRAINER",
+        "stance": "offscript.factcheck.stance.teaching.recipe:TRAINER",
+        "inference": "offscript.factcheck.inference.training:TRAINER",
+    },
+)
+"""`Trainer` objects, by the algorithm that asks for each."""
+
 QUESTIONS: Registry[Any] = Registry(
     "question",
     "offscript.questions",

@@ -10,6 +10,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from offscript.cli.ls import _algorithms
 from offscript.errors import OffscriptError
 from offscript.learning import Loss
 from offscript.models import load_model
@@ -310,6 +311,7 @@ def test_a_plug_in_adds_an_algorithm(
         def loss(self, model: Any, batch: Any, step: Any) -> Loss:
             return Loss(model.logits(batch.tokens).sum() * 0.0, logged={"rows": float(len(batch.tokens))})
 
+    assert _algorithms()[-1] == {"algorithm": "still", "about": "Teaches nothing.", "settings": ""}
     trained = train(recipe(algorithm="still", stop={"epochs": 1, "steps": 2}), tmp_path / "run", log_every=1)
     assert trained.steps == 2
     assert [(line["loss"], line["rows"]) for line in _logged(tmp_path / "run") if "loss" in line] == [(0.0, 16.0)] * 2

@@ -81,7 +81,14 @@ def _measures() -> list[dict[str, Any]]:
 
 
 def _algorithms() -> list[dict[str, Any]]:
-    return _listed("algorithms")
+    from offscript._catalogue import ALGORITHMS, first_line
+
+    added = [
+        {"algorithm": name, "about": first_line(ALGORITHMS[name]), "settings": ", ".join(settings)}
+        for name in ALGORITHMS.added
+        for settings in [ALGORITHMS[name].Settings.model_fields]
+    ]
+    return _listed("algorithms") + added
 
 
 def _recipes() -> list[dict[str, Any]]:

@@ -4,9 +4,10 @@
 and `trainers` for how `offscript train` finds what a recipe asks for.
 """
 
+from offscript._catalogue import TRAINERS
 from offscript.learning.checkpoints import Standing, read_weights
 from offscript.learning.loop import BEST, Course, Loss, Observer, StopSettings, course_of, learn
-from offscript.learning.trainers import TRAINERS, Trained, Trainer, find_trainer
+from offscript.learning.trainers import Trained, Trainer, find_trainer
 from offscript.learning.updates import Fleet, OptimiserSettings, build_optimiser, learning_rate, seeded, update
 
 __all__ = [

@@ -1,7 +1,7 @@
 """Which trainer a recipe asks for by its `algorithm`: all that `offscript train` knows about kinds of training.
 
 A trainer is two functions, one that checks a recipe and one that runs it, and it is registered in one line: in
-`TRAINERS` below, in the entry point group `offscript.trainers`, or from a plug-in::
+`TRAINERS` of the catalogue, in the entry point group `offscript.trainers`, or from a plug-in::
 
     TRAINERS.register("inference", Trainer(inference_recipe, train_inference))
 """
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from offscript._plugins import Registry
+from offscript._catalogue import LANGUAGE_MODEL, TRAINERS
 
 
 class Trained(ABC):
@@ -45,21 +45,6 @@ class Trainer:
     train: Callable[..., Trained]
 
 
-LANGUAGE_MODEL = "language-model"
-"""Has every algorithm that no other trainer has, and tells which of those there are."""
-
-TRAINERS: Registry[Trainer] = Registry(
-    "trainer",
-    "offscript.trainers",
-    {
-        LANGUAGE_MODEL: "offscript.training.loop:TRAINER",
-        "next-sentence": "offscript.training.next_sentence:TRAINER",
-        "stance": "offscript.factcheck.stance.teaching.recipe:TRAINER",
-        "inference": "offscript.factcheck.inference.training:TRAINER",
-    },
-)
-
-
 def find_trainer(content: Mapping[str, Any]) -> Trainer:
     """The trainer that a recipe's `algorithm` asks for.
 
@@ -67,4 +52,5 @@ def find_trainer(content: Mapping[str, Any]) -> Trainer:
         content: The recipe before it is checked.
     """
     algorithm = str(content.get("algorithm"))
-    return TRAINERS[algorithm if algorithm in TRAINERS else LANGUAGE_MODEL]
+    trainer: Trainer = TRAINERS[algorithm if algorithm in TRAINERS else LANGUAGE_MODEL]
+    return trainer

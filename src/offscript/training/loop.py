@@ -14,13 +14,12 @@ from typing import Any
 import torch
 
 from offscript import __version__
-from offscript._plugins import Registry
+from offscript._catalogue import ALGORITHMS, TRAINERS
 from offscript._specification import nearest
 from offscript.corpora.batching import Batch
 from offscript.errors import OffscriptError
 from offscript.learning import (
     BEST,
-    TRAINERS,
     Course,
     Fleet,
     Loss,
@@ -39,25 +38,6 @@ from offscript.models.storage import build, save
 from offscript.training.algorithm import Algorithm, Step, TokenBatch, settings_of
 from offscript.training.data import TrainingData, open_data
 from offscript.training.recipe import Recipe, kind_and_settings, recipe_from
-
-_BELOW = "offscript.training"
-ALGORITHMS: Registry[type[Algorithm]] = Registry(
-    "algorithm",
-    "offscript.algorithms",
-    {
-        "teacher-forcing": f"{_BELOW}.likelihood:TeacherForcing",
-        "scheduled-sampling": f"{_BELOW}.likelihood:ScheduledSampling",
-        "searnn": f"{_BELOW}.searnn:Searnn",
-        "minimum-risk": f"{_BELOW}.rewards:MinimumRisk",
-        "reinforce": f"{_BELOW}.rewards:Reinforce",
-        "cooperative": f"{_BELOW}.cooperative:Cooperative",
-        "seqgan": f"{_BELOW}.adversarial:SeqGAN",
-        "rankgan": f"{_BELOW}.rankgan:RankGAN",
-        "leakgan": f"{_BELOW}.leakgan:LeakGAN",
-        "recurrent-gan": f"{_BELOW}.recurrent_gan:RecurrentGAN",
-    },
-)
-"""What a recipe's `algorithm` may say for a language model."""
 
 MODEL = "model"
 _INITIALISATION, _STEPS = 0, 1
@@ -210,7 +190,7 @@ def _algorithm(recipe: Recipe) -> Algorithm:
     if recipe.algorithm not in ALGORITHMS:
         known = (*ALGORITHMS, *TRAINERS)
         raise OffscriptError(f"unknown algorithm {recipe.algorithm!r}", next=nearest(recipe.algorithm, known))
-    kind = ALGORITHMS[recipe.algorithm]
+    kind: type[Algorithm] = ALGORITHMS[recipe.algorithm]
     return kind(settings_of(kind.Settings, recipe.algorithm, recipe))
 
 
