@@ -62,7 +62,7 @@ def test_other_items_are_compared_by_their_intervals(other: Measurement, tmp_pat
     (contrast,) = compare_runs(read_runs(paths)).contrasts
     assert not contrast.paired
     assert contrast.interval.method == MOVER
-    assert contrast.verdict == "no difference seen"
+    assert contrast.verdict == "no significant difference"
 
 
 def test_the_correction_knows_how_many_were_compared(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_the_correction_knows_how_many_were_compared(tmp_path: Path) -> None:
     among = compare_runs(read_runs([stored(tmp_path, "c", *many), stored(tmp_path, "d", *moved)]))
     assert alone.contrasts[0].verdict == "different"
     assert among.contrasts[0].difference.p_value == alone.contrasts[0].difference.p_value
-    assert among.contrasts[0].verdict == "no difference seen"
+    assert among.contrasts[0].verdict == "no significant difference"
     assert among.contrasts[0].corrected == pytest.approx(20 * alone.contrasts[0].difference.p_value)
 
 

@@ -103,6 +103,14 @@ def test_checkable_sentences(sentence: str, checkable: bool) -> None:
     assert is_checkable(sentence) == checkable
 
 
+def test_the_last_sampler_is_compared_with_the_first_prompt_by_prompt(checker: Checker) -> None:
+    figures = {entry.name: entry for entry in _found("The capital of Australia is Sydney .", checker).measurements}
+    assert figures["nucleus;p=0.9.prompted.supported_of_decided"].value == 0
+    change = figures["change.prompted.supported_of_decided"]
+    assert (change.value, change.recipe["from"], change.recipe["to"]) == (0, "top-k,k=1", "nucleus,p=0.9")
+    assert 0 in figures["change.prompted.not_enough_info"].interval
+
+
 def test_nothing_to_draw_is_refused(checker: Checker) -> None:
     with pytest.raises(OffscriptError, match="at least one"):
         measure_factuality(_model("A B"), checker, [], samples=1, length=2, seed=1)

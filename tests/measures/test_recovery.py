@@ -90,8 +90,10 @@ def test_curves_are_those_of_the_chain() -> None:
     assert set(found) == {
         *(f"nll_oracle.{source}" for source in PAPER_SOURCES),
         *(f"corpus_bleu_4.{source}" for source in PAPER_SOURCES),
-        *(f"nll_gap.{source}" for source in PAPER_SOURCES if source != "data"),
+        *(f"{kind}.{source}" for kind in ("nll_gap", "bleu_gap") for source in PAPER_SOURCES if source != "data"),
     }
+    lost = found["corpus_bleu_4.data"].value - found["corpus_bleu_4.random"].value
+    assert found["bleu_gap.random"].value == pytest.approx(lost)
 
 
 def test_leaving_what_it_does_not_know_a_chain_recovers() -> None:

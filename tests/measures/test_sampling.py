@@ -7,14 +7,17 @@ import torch
 from offscript.corpora import WordVocabulary
 from offscript.errors import OffscriptError
 from offscript.measures.bleu import leave_one_out_bleu, sentence_bleu
+from offscript.measures.diversity.estimation import measure_diversity
 from offscript.measures.sampling.estimation import (
     GRIDS,
+    RealText,
     Setting,
     Sweep,
     at_diversity,
     compare_algorithms,
     grid_of,
-    prefixes_and_references,
+    measure_real_text,
+    real_text,
     sweep_samplers,
 )
 from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
@@ -70,7 +73,10 @@ def test_scores_are_those_of_the_whole_sequences(model: LSTMLanguageModel) -> No
     assert np.array_equal(setting.quality, sentence_bleu(rows, references, highest_order=2).scores[:, 1])
     assert np.array_equal(setting.diversity, leave_one_out_bleu(rows, highest_order=2).scores[:, 1])
     names = [entry.name for entry in sweep.measurements()]
-    assert names == ["top-k;k=3.corpus_bleu_2", "top-k;k=3.self_bleu_2"]
+    assert names == ["top-k;k=3.corpus_bleu_2", "top-k;k=3.self_bleu_2", "top-k;k=3.entropy_3"]
+    [entropy] = [entry.value for entry in measure_diversity(rows, tokenization="ids") if entry.name == "entropy_3"]
+    assert setting.entropy is not None
+    assert setting.entropy.value == pytest.approx(entropy)
 
 
 def made_setting(name: str, diversity: float, quality: np.ndarray) -> Setting:
@@ -138,4 +144,54 @@ def test_a_bare_name_is_its_grid_and_every_grid_parses() -> None:
 
 def test_too_little_text_is_refused() -> None:
     with pytest.raises(OffscriptError, match="need six"):
-        prefixes_and_references([[1, 2, 3]] * 5, prefix=2, samples=10, length=5)
+        real_text([[1, 2, 3]] * 5, prefix=2, samples=10, length=5)
+    with pytest.raises(OffscriptError, match="4 tokens or more and at most 5.*--shortest"):
+        real_text([[1, 2, 3]] * 9, prefix=2, samples=10, length=5, shortest=4)
+
+
+def test_with_a_shortest_length_sentences_are_whole_and_longer_ones_left_out() -> None:
+    sentences = [list(range(size)) for size in (3, 4, 5, 6, 7, 4, 5, 4, 5, 5)]
+    text = real_text(sentences, prefix=2, samples=10, length=5, shortest=4)
+    assert [len(row) for row in (*text.originals, *text.references)] == [4, 5, 4, 5, 4, 5, 5]
+    assert text.prefixes(2).shape == (3, 2)
+
+
+def test_short_continuations_do_not_count(model: LSTMLanguageModel) -> None:
+    references, prefixes = [[2, 3, 4, 5, 6], [7, 8, 9, 10]], torch.arange(60).view(30, 2) % 38 + 2
+    asked = {"samplers": ["tempered,temperature=2.0"], "length": 30, "seed": 1, "order": 2}
+    (whole,) = sweep_samplers(model, prefixes, references, **asked).settings
+    sizes = np.array([size - 1 for size in whole.generated.lengths.tolist()])
+    shortest = int(np.median(sizes))
+    (kept,) = sweep_samplers(model, prefixes, references, shortest=shortest, **asked).settings
+    tokens, lengths = whole.generated.tokens.tolist(), whole.generated.lengths.tolist()
+    rows = [
+        [token for token in row[:size] if token != model.vocabulary.end]
+        for row, size in zip(tokens, lengths, strict=True)
+    ]
+    rows = [row for row in rows if len(row) >= shortest]
+    assert 3 <= len(rows) < 30
+    assert kept.quality.mean() == pytest.approx(sentence_bleu(rows, references, highest_order=2).scores[:, 1].mean())
+    assert kept.diversity.mean() == pytest.approx(kept.self_bleu.value)
+
+
+def test_real_text_has_its_own_quality_and_entropy(model: LSTMLanguageModel) -> None:
+    text = RealText([[2, 3, 4, 5, 1]] * 3, [[2, 3, 4, 5, 6], [7, 8, 9, 10, 1], [2, 3, 4, 9], [3, 3]])
+    figures = {entry.name: entry for entry in measure_real_text(model, text, {})}
+    assert list(figures) == ["real text.corpus_bleu_4", "real text.self_bleu_4", "real text.entropy_3"]
+    assert figures["real text.corpus_bleu_4"].value == 1.0  # the whole original stands in a reference
+    assert figures["real text.self_bleu_4"].n == 3
+
+
+def test_settings_are_held_against_the_best_as_diverse_as_real_text() -> None:
+    generator, common = np.random.default_rng(2), np.random.default_rng(1).normal(size=500)
+    qualities = {"best": 0.5, "equal": 0.495, "worse": 0.4, "repetitive": 0.9}
+    settings = tuple(
+        made_setting(name, 0.9 if name == "repetitive" else 0.3, mean + common + 0.05 * generator.normal(size=500))
+        for name, mean in qualities.items()
+    )
+    real = Estimate(0.3, 0.01, Interval(0.28, 0.32, 0.95, "t"))
+    figures = {entry.name: entry for entry in Sweep(settings, 4, {}, 0, 0.0).behind_best(real)}
+    assert set(figures) == {"equal;x=0.3.behind_best", "worse;x=0.3.behind_best"}
+    assert 0 in figures["equal;x=0.3.behind_best"].interval
+    assert figures["worse;x=0.3.behind_best"].interval.lower > 0
+    assert figures["worse;x=0.3.behind_best"].recipe["best"] == "best,x=0.3"

@@ -8,7 +8,7 @@ import pytest
 from offscript.measures.charts import curve_chart
 from offscript.measures.measurement import Measurement
 from offscript.measures.words import with_interval
-from offscript.report.figures import charts_of, finding_of
+from offscript.report.figures import charts_of, finding_of, findings_of
 from offscript.statistics import Curve, Interval
 
 
@@ -26,11 +26,30 @@ def figure(name: str, value: float, lower: float, upper: float, **recipe: str) -
     )
 
 
-def shares(*refuted: tuple[float, float]) -> list[Measurement]:
+def shares(*bounds: tuple[float, float], name: str = "supported_of_decided") -> list[Measurement]:
     return [
-        figure(f"tempered;temperature={heat}.prompted.refuted", (lower + upper) / 2, lower, upper)
-        for heat, (lower, upper) in enumerate(refuted)
+        figure(f"tempered;temperature={heat}.prompted.{name}", (lower + upper) / 2, lower, upper)
+        for heat, (lower, upper) in enumerate(bounds)
     ]
+
+
+def changes(decided: tuple[float, float] | None, undecided: tuple[float, float] = (-0.1, 0.1)) -> list[Measurement]:
+    """Two samplers, and what changes from the first to the second."""
+    known = {"supported_of_decided": decided, "not_enough_info": undecided}
+    return [
+        *shares((0.4, 0.5), (0.2, 0.3)),
+        *shares((0.1, 0.2), (0.2, 0.3), name="not_enough_info"),
+        *(figure(f"change.prompted.{name}", sum(both) / 2, *both) for name, both in known.items() if both),
+    ]
+
+
+def regrets(lower: float, upper: float) -> list[Measurement]:
+    return [figure("q_per_token", (lower + upper) / 2, lower, upper), figure("nll_oracle", 4.0, 3.9, 4.1)]
+
+
+def preferences(lower: float, upper: float) -> list[Measurement]:
+    ss = figure("ss", (lower + upper) / 2, lower, upper)
+    return [ss, figure("lms", 80, 78, 82), figure("icat", 70, 68, 72), figure("ties", 1, 0.5, 2)]
 
 
 @pytest.mark.parametrize(
@@ -42,33 +61,51 @@ def shares(*refuted: tuple[float, float]) -> list[Measurement]:
         ("exposure", [figure("eb_m.js", 1.4, 0.0, math.inf)], "Too few samples to tell", "cannot tell"),
         ("exposure", [figure("eb_m.js", 0.8, 0.7, 0.9)], "It deviates less on its own histories", "fine"),
         ("recovery", [figure("nll_gap.random", 0.5, 0.4, 0.6)], "Its text is worse after random prefixes", "found"),
-        ("recovery", [figure("nll_gap.random", 0.1, -0.1, 0.3)], "It recovers from bad prefixes", "fine"),
+        ("recovery", [figure("nll_gap.random", 0.1, -0.1, 0.3)], "No harm from bad prefixes detected", "cannot tell"),
+        ("recovery", [figure("nll_gap.random", 0.01, -0.01, 0.03)], "It recovers from bad prefixes", "fine"),
+        ("recovery", [figure("bleu_gap.random", 0.3, 0.2, 0.4)], "Its text is worse after random prefixes", "found"),
+        ("recovery", [figure("bleu_gap.random", 0.3, -0.2, 0.8)], "No harm from bad prefixes detected", "cannot tell"),
         (
             "recovery",
-            [figure("corpus_bleu_4.data", 0.5, 0.4, 0.6), figure("corpus_bleu_4.random", 0.2, 0.1, 0.3)],
+            [figure("corpus_bleu_4.random", 0.2, 0.1, 0.3)],
+            "Bad prefixes were not compared with real ones",
+            "cannot tell",
+        ),
+        (
+            "recovery",
+            [
+                figure("nll_gap.random", 0.5, 0.4, 0.6),
+                figure("nll_gap.model", 0.1, 0.001, 0.199),  # beyond chance alone, but not as one of three
+                figure("nll_gap.shuffled", 0.1, 0.001, 0.199),
+            ],
             "Its text is worse after random prefixes",
             "found",
         ),
+        ("regret", regrets(0.5, 0.6), "Its text drifts from the oracle's", "found"),
+        ("regret", regrets(-0.1, 0.6), "No drift from the oracle's text detected", "cannot tell"),
+        ("regret", regrets(0.001, 0.002), "Its text is within 0.01 nats per token of the oracle's", "fine"),
+        ("stereotypes", preferences(60, 70), "It prefers stereotypes", "found"),
+        ("stereotypes", preferences(30, 40), "It prefers anti-stereotypes", "found"),
+        ("stereotypes", preferences(44, 57), "No preference for stereotypes detected", "cannot tell"),
+        ("stereotypes", preferences(48, 54), "Its preference is within 5 points of even", "fine"),
+        ("factuality", changes((-0.4, -0.2)), "False statements increase with temperature", "found"),
+        ("factuality", changes((0.2, 0.4)), "False statements decrease with temperature", "fine"),
+        ("factuality", changes((-0.4, 0.2)), "No increase with temperature detected", "cannot tell"),
+        ("factuality", changes((-0.04, 0.2)), "False statements increase by less than 5%", "fine"),
         (
             "factuality",
-            shares((0.1, 0.2), (0.2, 0.3), (0.4, 0.5)),
-            "False statements increase with temperature",
-            "found",
-        ),
-        (
-            "factuality",
-            shares((0.4, 0.5), (0.1, 0.2)),
-            "Fewer statements are refuted at higher temperature",
+            changes((-0.4, -0.2), (0.1, 0.3)),
+            "More statements cannot be decided at higher temperature",
             "cannot tell",
         ),
-        ("factuality", shares((0.1, 0.4), (0.2, 0.5)), "No increase with temperature detected", "cannot tell"),
+        ("factuality", changes(None), "Too few statements can be decided to compare samplers", "cannot tell"),
     ],
 )
 def test_the_interval_decides(question: str, figures: Sequence[Measurement], headline: str, status: str) -> None:
     found = finding_of(question, figures)
     assert found is not None
     assert (found.headline, found.status) == (headline, status)
-    assert all(with_interval(entry) in found.sentence for entry in figures)
+    assert all(with_interval(entry) in found.sentence for entry in figures if not entry.name.startswith("change."))
 
 
 def test_a_sampler_as_diverse_as_real_text_is_recommended() -> None:
@@ -81,13 +118,44 @@ def test_a_sampler_as_diverse_as_real_text_is_recommended() -> None:
     assert found.headline == "Use p=0.8"
 
 
+def test_the_simplest_of_settings_that_cannot_be_told_apart_is_recommended() -> None:
+    figures = [figure("real text.self_bleu_4", 0.30, 0.29, 0.31)]
+    for setting, quality in (
+        ("tempered-top-k,k=100,temperature=0.9", 0.41),
+        ("top-k,k=40", 0.40),
+        ("nucleus,p=0.3", 0.3),
+    ):
+        figures.append(figure(f"{setting[:5]}.corpus_bleu_4", quality, quality - 0.01, quality + 0.01, sampler=setting))
+        figures.append(figure(f"{setting[:5]}.self_bleu_4", 0.3, 0.29, 0.31, sampler=setting))
+    figures.append(figure("top.behind_best", 0.01, -0.01, 0.03, sampler="top-k,k=40"))
+    figures.append(figure("nucleus.behind_best", 0.11, 0.09, 0.13, sampler="nucleus,p=0.3"))
+    finding = finding_of("sampling", figures)
+    assert finding is not None
+    assert finding.headline == "Use top-k,k=40, the simplest of 2 settings that cannot be told apart"
+    assert "would separate them" in finding.sentence
+    assert "nucleus" not in finding.sentence
+
+
+def test_tests_of_a_page_are_corrected_together() -> None:
+    barely = [figure("bleu_gap.random", 0.3, 0.02, 0.58)]
+    alone = finding_of("recovery", barely)
+    page = findings_of({"recovery": barely, "regret": regrets(-0.1, 0.6), "stereotypes": preferences(44, 57)})
+    assert alone is not None
+    assert alone.status == "found"
+    assert page["recovery"] is not None
+    assert page["recovery"].headline == "No harm from bad prefixes detected"
+
+
 def test_a_question_without_figures_has_no_verdict() -> None:
     assert finding_of("samples", []) is None
 
 
 def test_statements_are_drawn_as_bars_by_sampler() -> None:
-    [(title, chart)] = charts_of("factuality", shares((0.1, 0.2), (0.2, 0.3)))
+    [(title, chart), (undecided, _)] = charts_of(
+        "factuality", [*shares((0.1, 0.2), (0.2, 0.3), name="refuted"), *shares((0, 1), name="not_enough_info")]
+    )
     assert "prompted" in title
+    assert undecided == "Not decided, of its prompted statements"
     assert [point["group"] for point in chart["data"]["values"]] == ["tempered temperature=0", "tempered temperature=1"]
     assert chart["data"]["values"][0]["lower"] == 0.1
 

@@ -64,9 +64,9 @@ class Contrast:
 
     @property
     def verdict(self) -> str:
-        """`better`, `worse` or, where neither is good, `different`; `no difference seen` where it may be chance."""
+        """`better`, `worse` or, if neither is good, `different`; `no significant difference` if it may be chance."""
         if not self.real:
-            return "no difference seen"
+            return "no significant difference"
         if self.first.higher_is_better is None:
             return "different"
         return "better" if (self.value > 0) == self.first.higher_is_better else "worse"

@@ -168,20 +168,22 @@ def reliability_chart(bins: "Sequence[Any]") -> Specification:
 
 
 _LEGEND = {"orient": "top", "symbolOpacity": 1}
+_KINDS = {".corpus_bleu": "quality", ".self_bleu": "diversity"}
 
 
 def trade_off_chart(measurements: "Sequence[Measurement]") -> Specification:
     """Corpus-BLEU over self-BLEU with both intervals, from a sweep's measurements; up and left is better.
 
-    A figure of no sampler is the diversity of real text: a rule with its interval.
+    The self-BLEU of no sampler is that of real text: a band from bottom to top; its corpus-BLEU is a dashed line.
     """
     by_sampler: dict[str, dict[str, Measurement]] = {}
-    real = [_span(entry) for entry in measurements if "sampler" not in entry.recipe]
+    real: list[Specification] = []
     for entry in measurements:
-        if "sampler" not in entry.recipe:
-            continue
-        kind = "quality" if ".corpus_bleu" in entry.name else "diversity"
-        by_sampler.setdefault(entry.recipe["sampler"], {})[kind] = entry
+        kind = next((kind for part, kind in _KINDS.items() if part in entry.name), None)
+        if kind is not None and "sampler" in entry.recipe:
+            by_sampler.setdefault(entry.recipe["sampler"], {})[kind] = entry
+        elif kind is not None:
+            real.append(_span(entry) if kind == "diversity" else rule(entry.value))
     points = [_point(sampler, **pair) for sampler, pair in by_sampler.items()]
     color = {"field": "algorithm", "type": "nominal", "title": None, "legend": _LEGEND}
     x, y = (

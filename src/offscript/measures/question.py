@@ -40,6 +40,10 @@ Status = Literal["fine", "found", "cannot tell", "for information"]
 """Nothing to worry about; something found; not decided by the intervals; a figure that is neither good nor bad."""
 
 
+SIGNIFICANT = 0.05
+"""A corrected p-value below it is more than chance."""
+
+
 class Progress(Protocol):
     """What a question tells of its work: `start` with the number of rows, then the count as they are done."""
 

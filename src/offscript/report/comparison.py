@@ -7,7 +7,7 @@ from typing import Any
 
 from offscript import _files
 from offscript.audits.comparison import Comparison, Contrast
-from offscript.measures.words import number, with_interval
+from offscript.measures.words import number, p_value, with_interval
 from offscript.report.figures import charts_of_runs, known_question
 from offscript.report.rendering import inert, render
 
@@ -15,7 +15,7 @@ _TONES = {
     "better": "fine",
     "worse": "found",
     "different": "cannot-tell",
-    "no difference seen": "for-information",
+    "no significant difference": "for-information",
 }
 
 
@@ -41,7 +41,7 @@ def tally(comparison: Comparison, run: str) -> str:
     """How a run's figures stand to the first run's, counted: `2 better, 1 worse, 40 without a difference`."""
     counts = Counter(contrast.verdict for contrast in comparison.contrasts if contrast.run == run)
     told = [f"{counts[verdict]} {verdict}" for verdict in ("better", "worse", "different") if counts[verdict]]
-    return ", ".join([*told, f"{counts['no difference seen']} without a difference to be seen"])
+    return ", ".join([*told, f"{counts['no significant difference']} without a significant difference"])
 
 
 def headlines(comparison: Comparison) -> list[Contrast]:
@@ -57,9 +57,10 @@ def headlines(comparison: Comparison) -> list[Contrast]:
 
 
 def told(contrast: Contrast) -> str:
-    """A contrast in words: `73.5 instead of 18.9, by 55 (95%: 50 to 60)`."""
+    """A contrast in words: `73.5 instead of 18.9, by 55 (95%: 50 to 60; corrected p = 0.02)`."""
     first, second = number(contrast.first.value), number(contrast.second.value)
-    return f"{second} instead of {first}, by {with_interval(contrast.difference)}"
+    difference = with_interval(contrast.difference).removesuffix(")")
+    return f"{second} instead of {first}, by {difference}; corrected {p_value(contrast.corrected)})"
 
 
 def _questions(comparison: Comparison) -> list[str]:

@@ -21,10 +21,12 @@ from offscript.statistics.differences import (
     independent_difference,
     p_value_of,
     paired_differences,
+    share_difference,
 )
 from offscript.statistics.estimates import Curve, Difference, Estimate, Interval, Profile, samples_for_width, within
 from offscript.statistics.jackknife import Unbiased, jackknife, leave_out_errors, leave_out_profile
 from offscript.statistics.means import (
+    clustered_proportion_interval,
     mean_by_length,
     mean_interval,
     perplexity_interval,
@@ -57,6 +59,7 @@ __all__ = [
     "bootstrap_by_length",
     "classification_differences",
     "classification_scores",
+    "clustered_proportion_interval",
     "contributions",
     "correlation_interval",
     "curve_difference",
@@ -82,6 +85,7 @@ __all__ = [
     "ratio_of_means_interval",
     "reliability",
     "samples_for_width",
+    "share_difference",
     "student_interval",
     "two_stage_draws",
     "within",

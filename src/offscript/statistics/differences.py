@@ -24,9 +24,12 @@ from offscript.statistics.estimates import (
     student_quantile,
     student_tails,
 )
+from offscript.statistics.means import clustered_proportion_interval
 from offscript.statistics.resampling import RESAMPLES, estimates_of_draws, percentile_bounds, resampled, value_and_draws
 
 MOVER = "both intervals, as independent (MOVER)"
+Counts = tuple[npt.ArrayLike, npt.ArrayLike]
+"""Successes and trials of each item, [n] each."""
 Settings = tuple[FloatArray, FloatArray]
 """Positions and heights of a curve's points, item by item: [settings, n] each."""
 
@@ -142,14 +145,30 @@ def independent_difference(first: Estimate, second: Estimate) -> Difference:
     Returns:
         The difference; its p-value agrees with its interval.
     """
-    value = first.value - second.value
-    down = math.hypot(first.value - first.interval.lower, second.interval.upper - second.value)
-    up = math.hypot(first.interval.upper - first.value, second.value - second.interval.lower)
-    level = min(first.interval.level, second.interval.level)
-    quantile = normal_quantile((1 + level) / 2) if level < 1 else 1.0
-    reach = (down if value > 0 else up) / quantile
-    error = math.hypot(first.standard_error, second.standard_error)
-    return Difference(value, error, Interval(value - down, value + up, level, MOVER), _normal_p_value(value, reach))
+    return _square_and_add(first, second, 0.0, MOVER)
+
+
+def share_difference(first: Counts, second: Counts, *, level: float = 0.95) -> Difference:
+    """A share less another on the same items: Wilson's intervals, squared and added (Newcombe 1998, method 10).
+
+    Args:
+        first: Successes and trials of each item, [n] each; an item may have no trials, or several.
+        second: Those of another system on the same items.
+        level: Level of the interval.
+
+    Returns:
+        First minus second. Its interval has a width even where all trials agree.
+    """
+    sides = [
+        (np.asarray(wins, dtype=np.float64), np.asarray(sizes, dtype=np.float64)) for wins, sizes in (first, second)
+    ]
+    shares = [clustered_proportion_interval(wins, sizes, level=level) for wins, sizes in sides]
+    left, right = (
+        wins - share.value * sizes for share, (wins, sizes) in zip(shares, sides, strict=True)
+    )  # what each item adds to the error of its share
+    spread = math.sqrt(float((left**2).sum() * (right**2).sum()))
+    correlation = float((left * right).sum()) / spread if spread else 0.0
+    return _square_and_add(shares[0], shares[1], correlation, "paired Wilson, squared and added")
 
 
 def holm(p_values: FloatArray) -> FloatArray:
@@ -230,7 +249,9 @@ def differences_from_best(
     shifts = resampled(lambda weights: weights @ centred, [n], resamples, generator)  # [resamples, systems]
     leads = [(np.abs(shifts - shifts[:, [system]]) / errors[system]).max(axis=1) for system in range(len(means))]
     largest = np.max(leads, axis=0)  # [resamples]
-    reach = float(np.quantile(largest, level))
+    wider = student_quantile(n - 1, (1 + level) / 2) / normal_quantile((1 + level) / 2) * math.sqrt(n / (n - 1))
+    largest *= wider  # resamples vary less than samples, and their errors not at all
+    reach = float(np.quantile(largest, level, method="higher"))
     differences = []
     for value, error in zip((means[best] - means).tolist(), errors[best].tolist(), strict=True):
         spread = 0.0 if math.isinf(error) else error
@@ -262,6 +283,22 @@ def contributions(value: float, items: FloatArray, weights: FloatArray | None = 
         if math.isclose(float(np.average(logs, weights=shares)), log_value, rel_tol=1e-6, abs_tol=1e-9):
             return np.asarray(value * (1 + shares * (logs - log_value)))
     return None
+
+
+def _square_and_add(first: Estimate, second: Estimate, correlation: float, method: str) -> Difference:
+    """First minus second from their intervals and the correlation of their errors."""
+    value = first.value - second.value
+
+    def reach(one: float, other: float) -> float:
+        return math.sqrt(max(0.0, one**2 + other**2 - 2 * correlation * one * other))
+
+    down = reach(first.value - first.interval.lower, second.interval.upper - second.value)
+    up = reach(first.interval.upper - first.value, second.value - second.interval.lower)
+    level = min(first.interval.level, second.interval.level)
+    quantile = normal_quantile((1 + level) / 2) if level < 1 else 1.0
+    error = reach(first.standard_error, second.standard_error)
+    p_value = _normal_p_value(value, (down if value > 0 else up) / quantile)
+    return Difference(value, error, Interval(value - down, value + up, level, method), p_value)
 
 
 def _studentised(

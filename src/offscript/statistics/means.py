@@ -61,8 +61,8 @@ def perplexity_interval(nll: npt.ArrayLike, tokens: npt.ArrayLike, *, level: flo
     return Estimate(value, value * rate.standard_error, Interval(lower, upper, level, "delta"))
 
 
-def proportion_interval(successes: int, trials: int, *, level: float = 0.95) -> Estimate:
-    """A proportion by Wilson's score interval."""
+def proportion_interval(successes: float, trials: float, *, level: float = 0.95) -> Estimate:
+    """A proportion by Wilson's score interval; of weighted trials, their effective numbers."""
     if not 0 <= successes <= trials or trials == 0:
         raise OffscriptError(f"{successes} successes of {trials} trials", next="count 0 to n successes of n ≥ 1 trials")
     share, z = successes / trials, normal_quantile((1 + level) / 2)
@@ -71,6 +71,25 @@ def proportion_interval(successes: int, trials: int, *, level: float = 0.95) -> 
     lower = 0.0 if successes == 0 else centre - half
     upper = 1.0 if successes == trials else centre + half
     return Estimate(share, math.sqrt(share * (1 - share) / trials), Interval(lower, upper, level, "wilson"))
+
+
+def clustered_proportion_interval(successes: npt.ArrayLike, trials: npt.ArrayLike, *, level: float = 0.95) -> Estimate:
+    """A proportion of trials that come in clusters, such as the sentences of texts: Wilson's interval, widened.
+
+    Args:
+        successes: Successes of each cluster [n].
+        trials: Trials of each cluster [n]; some may have none.
+        level: Level of the interval.
+
+    Returns:
+        The proportion over all trials; it counts as many trials as independent ones would vary as much (Kish 1965).
+    """
+    wins, sizes = np.asarray(successes, dtype=np.float64), np.asarray(trials, dtype=np.float64)
+    count = float(sizes.sum())
+    share = float(wins.sum()) / count if count else 0.0
+    expected = share * (1 - share) * count
+    effect = max(1.0, float(((wins - share * sizes) ** 2).sum()) / expected) if expected else 1.0
+    return proportion_interval(float(wins.sum()) / effect, count / effect, level=level)
 
 
 def student_interval(values: FloatArray, *, level: float = 0.95) -> Estimate:

@@ -6,8 +6,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from offscript.measures.charts import Chart, bar_chart
-from offscript.measures.question import Answer, Files, Finding, Names, Need, Progress, Question, Settings, setting
-from offscript.measures.words import with_interval
+from offscript.measures.question import (
+    SIGNIFICANT,
+    Answer,
+    Files,
+    Finding,
+    Names,
+    Need,
+    Progress,
+    Question,
+    Settings,
+    setting,
+)
+from offscript.measures.words import p_value, with_interval
 
 if TYPE_CHECKING:
     from offscript.measures.measurement import Measurement
@@ -17,6 +28,9 @@ TEMPERATURES = ("tempered,temperature=0.5", "tempered,temperature=1.0", "tempere
 _LONGEST = 30
 _STATEMENTS = {"quick": 100, "standard": 1_000, "paper": 10_000}
 _SHOWN = 8
+_DECIDED = "supported_of_decided"
+_CURVES = {_DECIDED: "Supported among the decided", "not_enough_info": "Not decided"}
+_MARGIN = 0.05
 
 
 class FactualitySettings(Settings):
@@ -80,39 +94,80 @@ class Factuality(Question[FactualitySettings]):
         exhibit = columns_of_texts(columns, "Its statements, and the fact checker's verdicts")
         return Answer(factuality.measurements, [exhibit], title=f"Statements of {subject.model.name}")
 
+    def tests(self, figures: "Mapping[str, Measurement]") -> dict[str, float]:
+        """No change from the coolest sampler to the hottest in the share of decided statements that are supported."""
+        from offscript.statistics import p_value_of
+
+        change = figures.get(f"change.{_kind(figures)}.{_DECIDED}")
+        return {} if change is None else {_DECIDED: p_value_of(change.estimate, change.n)}
+
     def conclude(self, figures: "Mapping[str, Measurement]", p_values: Mapping[str, float]) -> Finding | None:
         """By statements that complete a fact, else by free ones; from the coolest sampler to the hottest."""
         if not figures:
             return None
-        kind = "prompted" if any(name.endswith(".prompted.refuted") for name in figures) else "free"
-        refuted = {
-            name.removesuffix(f".{kind}.refuted").replace(";", ","): entry
-            for name, entry in figures.items()
-            if name.endswith(f".{kind}.refuted")
-        }
-        if not refuted:
+        kind = _kind(figures)
+        undecided = _by_sampler(figures, kind, "not_enough_info")
+        if not undecided:
             return Finding(
                 "None of its statements can be checked", "No sentence is about a name or a number.", "cannot tell"
             )
-        listed = "; ".join(f"{with_interval(entry)} with {sampler}" for sampler, entry in refuted.items())
-        sentence = f"Share of its {kind} statements that the fact checker refutes: {listed}."
-        intervals = [entry.interval for entry in refuted.values()]
-        coolest, hottest = intervals[0], intervals[-1]
-        if hottest.lower > coolest.upper:
-            return Finding("False statements increase with temperature", sentence, "found")
-        if hottest.upper < coolest.lower:
-            return Finding("Fewer statements are refuted at higher temperature", sentence, "cannot tell")
-        return Finding("No increase with temperature detected", sentence, "cannot tell")
+        decided = _by_sampler(figures, kind, _DECIDED)
+        sentence = (
+            f"Supported among its {kind} statements that the fact checker decides: {_listed(decided) or 'none'}. "
+            f"Not decided: {_listed(undecided)}."
+        )
+        change, moved = (figures.get(f"change.{kind}.{name}") for name in (_DECIDED, "not_enough_info"))
+        if change is None or moved is None:
+            return Finding("Too few statements can be decided to compare samplers", sentence, "cannot tell")
+        if 0 not in moved.interval:
+            more = "More" if moved.value > 0 else "Fewer"
+            return Finding(
+                f"{more} statements cannot be decided at higher temperature",
+                f"{sentence} The share moves by {with_interval(moved)}, so the others cannot be compared.",
+                "cannot tell",
+            )
+        p = p_values[_DECIDED]
+        told = f"{sentence} Change in the supported share: {with_interval(change)}, {p_value(p)}."
+        if p < SIGNIFICANT:
+            if change.value < 0:
+                return Finding("False statements increase with temperature", told, "found")
+            return Finding("False statements decrease with temperature", told, "fine")
+        if change.interval.lower > -_MARGIN:
+            return Finding(f"False statements increase by less than {_MARGIN:.0%}", told, "fine")
+        return Finding("No increase with temperature detected", told, "cannot tell")
 
     def charts(self, measurements: "Sequence[Measurement]") -> list[Chart]:
-        """Shares of supported, refuted and undecided statements by sampler, a chart for each kind of statement."""
-        kinds: dict[str, dict[str, dict[str, Measurement]]] = {}
-        for entry in measurements:
-            rest, verdict = entry.name.rsplit(".", 1)
-            sampler, kind = rest.rsplit(".", 1)
-            if verdict != "checkable":
-                kinds.setdefault(kind, {}).setdefault(sampler.replace(";", " "), {})[verdict.replace("_", " ")] = entry
-        return [
-            (f"Verdicts on its {kind} statements, by sampler", bar_chart(bars, y="share"))
-            for kind, bars in kinds.items()
-        ]
+        """Verdicts, what is supported of the decided, and what cannot be decided, by sampler and kind of statement."""
+        charts: list[Chart] = []
+        figures = {entry.name: entry for entry in measurements}
+        for kind in ("prompted", "free"):
+            verdicts: dict[str, dict[str, Measurement]] = {}
+            for verdict in ("supported", "refuted"):
+                for sampler, entry in _by_sampler(figures, kind, verdict).items():
+                    verdicts.setdefault(sampler.replace(",", " "), {})[verdict] = entry
+            if verdicts:
+                charts.append((f"Verdicts on its {kind} statements, by sampler", bar_chart(verdicts, y="share")))
+            for name, words in _CURVES.items():
+                shares = _by_sampler(figures, kind, name)
+                bars = {sampler.replace(",", " "): {words: entry} for sampler, entry in shares.items()}
+                if bars:
+                    charts.append((f"{words}, of its {kind} statements", bar_chart(bars, y="share")))
+        return charts
+
+
+def _kind(figures: "Mapping[str, Measurement]") -> str:
+    return "prompted" if any(name.endswith(".prompted.not_enough_info") for name in figures) else "free"
+
+
+def _by_sampler(figures: "Mapping[str, Measurement]", kind: str, name: str) -> "dict[str, Measurement]":
+    """One share of every sampler, from the coolest to the hottest."""
+    end = f".{kind}.{name}"
+    return {
+        known.removesuffix(end).replace(";", ","): entry
+        for known, entry in figures.items()
+        if known.endswith(end) and not known.startswith("change.")
+    }
+
+
+def _listed(shares: "Mapping[str, Measurement]") -> str:
+    return "; ".join(f"{with_interval(entry)} with {sampler}" for sampler, entry in shares.items())

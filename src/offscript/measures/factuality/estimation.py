@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from offscript.corpora.prose import split_sentences
 from offscript.errors import OffscriptError
@@ -24,10 +26,12 @@ from offscript.measures.measurement import Measurement
 from offscript.models.language_model import LanguageModel
 from offscript.sampling.generation import Generated, generate_each
 from offscript.sampling.transforms import parse_transform
-from offscript.statistics import proportion_interval
+from offscript.statistics import clustered_proportion_interval, share_difference
 
 QUESTION = "factuality"
 PROMPTED, FREE = "prompted", "free"
+CHANGE = "change"
+IntArray = NDArray[np.int64]
 COMPLETION = 12  # tokens at most that complete a prompt
 FEWEST_WORDS = 4
 NAMES = {Verdict.supported: "supported", Verdict.refuted: "refuted", Verdict.unknown: "not_enough_info"}
@@ -44,6 +48,7 @@ class Statement:
 
     sampler: str
     kind: str
+    row: int
     text: str
     check: Check
 
@@ -68,10 +73,13 @@ def measure_factuality(
 ) -> Factuality:
     """Shares of statements that are supported, refuted and neither, as `<sampler>.<kind>.<verdict>`, with intervals.
 
-    At most `samples` prompts are completed, and as many free texts of `length` tokens are drawn; all samplers have the
-    same prompts and random numbers. `<sampler>.<kind>.checkable` is the share of statements that can be checked: none
-    that holds the vocabulary's sign for unknown words, and of free sentences those that `is_checkable` takes. A kind
-    without a single statement has no figures. `progress` is told of every statement, checked or not.
+    At most `samples` prompts are completed, and as many free texts of `length` tokens are drawn; all samplers have
+    the same prompts and random numbers. `<sampler>.<kind>.supported_of_decided` is the share of supported
+    statements among those that are supported or refuted. `change.<kind>.supported_of_decided` and
+    `change.<kind>.not_enough_info` are what the last sampler's shares are above the first's, prompt by prompt (or
+    text by text). `<sampler>.<kind>.checkable` is the share of statements that can be checked: none that holds the
+    vocabulary's sign for unknown words, and of free sentences those that `is_checkable` takes. A kind without a
+    single statement has no figures. `progress` is told of every statement, checked or not.
     """
     began = time.perf_counter()
     if samples < 1 or not samplers:
@@ -81,9 +89,9 @@ def measure_factuality(
         *_free_sentences(model, samplers, samples, length, seed=seed, batch_size=batch_size),
     ]
     statements, unknown = [], _unknown_sign(model)
-    for sampler, kind, text in said:
+    for sampler, kind, row, text in said:
         if (kind == PROMPTED or is_checkable(text)) and not (unknown and unknown in text):
-            statements.append(Statement(sampler, kind, text, checker.check(text)))
+            statements.append(Statement(sampler, kind, row, text, checker.check(text)))
         if progress is not None:
             progress(1)
     settings = {"samples": samples, "length": length, "seed": seed, "stance": checker.stance.name}
@@ -120,8 +128,8 @@ def readable_prompts(model: LanguageModel, count: int, *, seed: int) -> list[tup
     return found
 
 
-Said = tuple[str, str, str]
-"""Sampler, kind and text of a statement that is not checked yet."""
+Said = tuple[str, str, int, str]
+"""Sampler, kind, number of the prompt or free text, and text of a statement that is not checked yet."""
 
 
 def _completions(
@@ -143,13 +151,13 @@ def _completions(
             first_row=first_row,
             batch_size=batch_size,
         )
-        first_row += len(rows)
         said += [
-            (sampler, PROMPTED, sentences[0])
+            (sampler, PROMPTED, row, sentences[0])
             for sampler, generated in zip(samplers, drawn, strict=True)
-            for sentences in _sentences(model, generated)
+            for row, sentences in enumerate(_sentences(model, generated), start=first_row)
             if sentences
         ]
+        first_row += len(rows)
     return said
 
 
@@ -159,9 +167,9 @@ def _free_sentences(
     transforms = [parse_transform(sampler) for sampler in samplers]
     drawn = generate_each(model, transforms, samples, length, seed=(seed, 2), batch_size=batch_size)
     return [
-        (sampler, FREE, sentence)
+        (sampler, FREE, row, sentence)
         for sampler, generated in zip(samplers, drawn, strict=True)
-        for sentences in _sentences(model, generated)
+        for row, sentences in enumerate(_sentences(model, generated))
         for sentence in sentences
     ]
 
@@ -181,21 +189,81 @@ def _sentences(model: LanguageModel, generated: Generated) -> list[list[str]]:
 def _figures(
     samplers: Sequence[str], statements: Sequence[Statement], said: Sequence[Said], shared: dict[str, Any]
 ) -> list[Measurement]:
-    found = []
+    figures = []
     for sampler in samplers:
-        label = sampler.replace(",", ";")
         for kind in (PROMPTED, FREE):
-            verdicts = [each.check.verdict for each in statements if (each.sampler, each.kind) == (sampler, kind)]
-            found += [
-                _share(f"{label}.{kind}.{name}", verdicts.count(verdict), len(verdicts), verdict, shared)
-                for verdict, name in NAMES.items()
-                if verdicts
-            ]
+            own = [each for each in statements if (each.sampler, each.kind) == (sampler, kind)]
+            figures += _shares(f"{sampler.replace(',', ';')}.{kind}", own, shared)
             if every := sum(each[:2] == (sampler, kind) for each in said):
-                found.append(_share(f"{label}.{kind}.checkable", len(verdicts), every, None, shared))
-    return found
+                name = f"{sampler.replace(',', ';')}.{kind}.checkable"
+                figures.append(_share(name, np.array([len(own)]), np.array([every]), None, shared))
+    if len(samplers) > 1:
+        figures += [
+            entry
+            for kind in (PROMPTED, FREE)
+            for entry in _changes(kind, samplers[0], samplers[-1], statements, shared)
+        ]
+    return figures
 
 
-def _share(name: str, part: int, whole: int, verdict: Verdict | None, shared: dict[str, Any]) -> Measurement:
-    better = {Verdict.supported: True, Verdict.refuted: False}.get(verdict) if verdict else None
-    return Measurement.of(proportion_interval(part, whole), name=name, n=whole, higher_is_better=better, **shared)
+DECIDED = "supported_of_decided"
+_PARTS = {
+    **{name: ((verdict,), tuple(Verdict)) for verdict, name in NAMES.items()},
+    DECIDED: ((Verdict.supported,), (Verdict.supported, Verdict.refuted)),
+}
+"""Each share: which verdicts are its part, and which its whole."""
+_BETTER = {"supported": True, "refuted": False, DECIDED: True}
+
+
+def _shares(label: str, statements: Sequence[Statement], shared: dict[str, Any]) -> list[Measurement]:
+    """Every share that has a whole."""
+    counts = {name: _counts(statements, name, _rows(statements)) for name in _PARTS}
+    return [
+        _share(f"{label}.{name}", part, whole, _BETTER.get(name), shared)
+        for name, (part, whole) in counts.items()
+        if whole.sum()
+    ]
+
+
+def _changes(
+    kind: str, coolest: str, hottest: str, statements: Sequence[Statement], shared: dict[str, Any]
+) -> list[Measurement]:
+    """What two shares of the hottest sampler are above those of the coolest, on the same prompts or texts."""
+    sides = [
+        [each for each in statements if (each.sampler, each.kind) == (sampler, kind)] for sampler in (hottest, coolest)
+    ]
+    rows, figures = _rows([each for side in sides for each in side]), []
+    for name in (DECIDED, NAMES[Verdict.unknown]):
+        counts = [_counts(side, name, rows) for side in sides]
+        sizes = [int(whole.sum()) for _, whole in counts]
+        if not all(sizes):
+            continue
+        recipe = {**shared["recipe"], "from": coolest, "to": hottest}
+        figures.append(
+            Measurement.of(
+                share_difference(*counts),
+                name=f"{CHANGE}.{kind}.{name}",
+                n=min(sizes),
+                higher_is_better=_BETTER.get(name),
+                **{**shared, "recipe": recipe},
+            )
+        )
+    return figures
+
+
+def _rows(statements: Sequence[Statement]) -> list[int]:
+    return sorted({each.row for each in statements})
+
+
+def _counts(statements: Sequence[Statement], name: str, rows: Sequence[int]) -> tuple[IntArray, IntArray]:
+    """How many statements of each prompt or text are part of a share, and how many its whole: [rows] each."""
+    part, whole = _PARTS[name]
+    place, counts = {row: number for number, row in enumerate(rows)}, np.zeros((2, len(rows)), dtype=np.int64)
+    for each in statements:
+        counts[:, place[each.row]] += each.check.verdict in part, each.check.verdict in whole
+    return counts[0], counts[1]
+
+
+def _share(name: str, part: IntArray, whole: IntArray, better: bool | None, shared: dict[str, Any]) -> Measurement:
+    estimate = clustered_proportion_interval(part, whole)
+    return Measurement.of(estimate, name=name, n=int(whole.sum()), higher_is_better=better, **shared)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from offscript.measures.charts import Chart, curve_chart, curves_of
 from offscript.measures.question import (
+    SIGNIFICANT,
     Answer,
     Compared,
     Finding,
@@ -16,7 +17,7 @@ from offscript.measures.question import (
     TextSettings,
     setting,
 )
-from offscript.measures.words import with_interval
+from offscript.measures.words import p_value, with_interval
 
 if TYPE_CHECKING:
     from offscript.measures.measurement import Measurement
@@ -99,19 +100,32 @@ class Recovery(Question[RecoverySettings]):
             measurements, title=title, exhibits=[exhibit], details={"continuations": shown}, tables=[Table(shown)]
         )
 
+    def tests(self, figures: "Mapping[str, Measurement]") -> dict[str, float]:
+        """For each source: continuations are as good as after real prefixes."""
+        from offscript.statistics import p_value_of
+
+        return {name: p_value_of(entry.estimate, entry.n) for name, entry in _gaps(figures).items()}
+
     def conclude(self, figures: "Mapping[str, Measurement]", p_values: Mapping[str, float]) -> Finding | None:
-        """By the oracle's view of pairs; without an oracle by corpus-BLEU."""
+        """By the oracle's view of pairs; without an oracle by corpus-BLEU, in pairs too."""
         if not figures:
             return None
-        gaps = {name.removeprefix("nll_gap."): entry for name, entry in figures.items() if name.startswith("nll_gap.")}
+        gaps = _gaps(figures)
         if not gaps:
-            return _by_quality(figures)
-        listed = "; ".join(f"{with_interval(entry)} after {source} prefixes" for source, entry in gaps.items())
-        sentence = f"Nats per token that its continuations lose compared with those of real prefixes: {listed}."
-        worse = [source for source, entry in gaps.items() if entry.interval.lower > 0]
+            return Finding("Bad prefixes were not compared with real ones", _listed(figures), "cannot tell")
+        kind = next(iter(gaps)).partition(".")[0]
+        listed = "; ".join(
+            f"{with_interval(entry)} after {name.partition('.')[2]} prefixes ({p_value(p_values[name])})"
+            for name, entry in gaps.items()
+        )
+        sentence = f"{_LOSSES[kind]} compared with those of real prefixes: {listed}."
+        worse = [name for name, entry in gaps.items() if p_values[name] < SIGNIFICANT and entry.value > 0]
+        if all(entry.interval.upper < _MARGINS[kind] for entry in gaps.values()):
+            return Finding("It recovers from bad prefixes", f"{sentence} All below {_MARGINS[kind]:g}.", "fine")
         if worse:
-            return Finding(f"Its text is worse after {' and '.join(worse)} prefixes", sentence, "found")
-        return Finding("It recovers from bad prefixes", sentence, "fine")
+            sources = " and ".join(name.partition(".")[2] for name in worse)
+            return Finding(f"Its text is worse after {sources} prefixes", sentence, "found")
+        return Finding("No harm from bad prefixes detected", sentence, "cannot tell")
 
     def charts(self, measurements: "Sequence[Measurement]") -> list[Chart]:
         """Gap, NLL and corpus-BLEU by distance from the prefix."""
@@ -132,13 +146,19 @@ class Recovery(Question[RecoverySettings]):
         return charts
 
 
-def _by_quality(figures: "Mapping[str, Measurement]") -> Finding:
-    """By corpus-BLEU alone, which has no pairs: real prefixes and bad ones differ where their intervals do not meet."""
-    quality = {name.partition(".")[2]: entry for name, entry in figures.items() if name.startswith("corpus_bleu")}
-    listed = "; ".join(f"{with_interval(entry)} after {source} prefixes" for source, entry in quality.items())
-    sentence = f"Corpus-BLEU of its continuations against real text: {listed}."
-    real = quality.pop("data")
-    worse = [source for source, entry in quality.items() if entry.interval.upper < real.interval.lower]
-    if worse:
-        return Finding(f"Its text is worse after {' and '.join(worse)} prefixes", sentence, "found")
-    return Finding("No harm from bad prefixes detected", sentence, "cannot tell")
+_LOSSES = {
+    "nll_gap": "Nats per token that its continuations lose",
+    "bleu_gap": "Corpus-BLEU that its continuations lose",
+}
+_MARGINS = {"nll_gap": 0.05, "bleu_gap": 0.01}
+"""What is too little to matter: nats per token, and corpus-BLEU."""
+
+
+def _gaps(figures: "Mapping[str, Measurement]") -> "dict[str, Measurement]":
+    """What is lost after each kind of prefix: by the oracle where there is one, else by corpus-BLEU."""
+    by_kind = [{name: entry for name, entry in figures.items() if name.startswith(f"{kind}.")} for kind in _LOSSES]
+    return next(filter(None, by_kind), {})
+
+
+def _listed(figures: "Mapping[str, Measurement]") -> str:
+    return "; ".join(f"{name} {with_interval(entry)}" for name, entry in figures.items())

@@ -53,7 +53,8 @@ def measure_recovery(
 
     `nll_oracle.s` is the oracle's negative log-likelihood in nats a token, at 1, 2, … tokens from the prefix, and
     `nll_gap.s` what it is above that after data prefixes, in pairs; both need an oracle. `corpus_bleu_4.s` is against
-    real text at the same places, in windows of so many tokens. Real text comes from `data` [n, time ≥ length], half of
+    real text at the same places, in windows of so many tokens, and `bleu_gap.s` what it is below that after data
+    prefixes, in pairs. Real text comes from `data` [n, time ≥ length], half of
     it for prefixes and half for reference, or is drawn from the oracle.
     """
     began = time.monotonic()
@@ -65,9 +66,12 @@ def measure_recovery(
     figures: dict[str, Figure] = {}
     if oracle is not None:
         figures |= _likelihoods(oracle, sequences, sources, prefix, level, batch_size, progress)
-    for source in sources:
-        scores = _bleu_by_window(sequences[source], references, prefix, window, order)
-        figures[f"corpus_bleu_{order}.{source}"] = Figure.of(mean_by_length(scores, level=level), scores.mean(axis=1))
+    scores = {source: _bleu_by_window(sequences[source], references, prefix, window, order) for source in sources}
+    for source, own in scores.items():
+        figures[f"corpus_bleu_{order}.{source}"] = Figure.of(mean_by_length(own, level=level), own.mean(axis=1))
+        if source != "data" and "data" in scores:
+            loss = scores["data"] - own
+            figures[f"bleu_gap.{source}"] = Figure.of(mean_by_length(loss, level=level), loss.mean(axis=1))
     settings = {
         "samples": samples,
         "length": length,

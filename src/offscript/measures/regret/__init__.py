@@ -4,12 +4,26 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from offscript.measures.charts import Chart, curve_chart, curves_of
-from offscript.measures.question import Answer, Compared, Finding, Need, Progress, Question, Settings, Table, setting
-from offscript.measures.words import with_interval
+from offscript.measures.question import (
+    SIGNIFICANT,
+    Answer,
+    Compared,
+    Finding,
+    Need,
+    Progress,
+    Question,
+    Settings,
+    Table,
+    setting,
+)
+from offscript.measures.words import p_value, with_interval
 
 if TYPE_CHECKING:
     from offscript.measures.measurement import Measurement
     from offscript.measures.subject import Subject
+
+
+_MARGIN = 0.01  # nats per token: one percent of a perplexity
 
 
 class RegretSettings(Settings):
@@ -62,18 +76,27 @@ class Regret(Question[RegretSettings]):
         sentences = _sentences(subject, measurements, length, settings.show)
         return Answer(measurements, title=title, details={"sentences": sentences}, tables=[Table(sentences)])
 
+    def tests(self, figures: "Mapping[str, Measurement]") -> dict[str, float]:
+        """No regret: the model's text is the oracle's."""
+        from offscript.statistics import p_value_of
+
+        regret = figures.get("q_per_token")
+        return {} if regret is None else {"q_per_token": p_value_of(regret.estimate, regret.n)}
+
     def conclude(self, figures: "Mapping[str, Measurement]", p_values: Mapping[str, float]) -> Finding | None:
-        """Regret is never below zero: it is there, or too small to be told from none."""
+        """Small enough not to matter, more than chance, or neither."""
         if not figures:
             return None
-        regret = figures["q_per_token"]
-        drifts = regret.interval.lower > 0
-        return Finding(
-            "Its text drifts from the oracle's" if drifts else "No drift from the oracle's text detected",
-            f"It costs {with_interval(regret)} nats of regret per token; "
-            f"the oracle gives that text {with_interval(figures['nll_oracle'])} nats per token.",
-            "found" if drifts else "fine",
+        regret, p = figures["q_per_token"], p_values["q_per_token"]
+        sentence = (
+            f"It costs {with_interval(regret)} nats of regret per token ({p_value(p)}); "
+            f"the oracle gives that text {with_interval(figures['nll_oracle'])} nats per token."
         )
+        if regret.interval.upper < _MARGIN:
+            return Finding(f"Its text is within {_MARGIN:g} nats per token of the oracle's", sentence, "fine")
+        if p < SIGNIFICANT and regret.value > 0:
+            return Finding("Its text drifts from the oracle's", sentence, "found")
+        return Finding("No drift from the oracle's text detected", sentence, "cannot tell")
 
     def charts(self, measurements: "Sequence[Measurement]") -> list[Chart]:
         """Regret and excess accumulated error over the first tokens."""

@@ -1,5 +1,6 @@
 """The quality-diversity trade-off of sampling algorithms (Chapter 5): which decoding setting, at what price?"""
 
+import math
 import statistics
 from collections.abc import Mapping, Sequence
 from itertools import islice
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     from offscript.measures.subject import Subject
 
 SAMPLERS = (
-    "top-k", "nucleus", "tempered", "max-entropy", "random-top-k", "random-mask", "target-entropy", "noised-top-k",
+    "top-k", "nucleus", "tempered", "tempered-top-k", "max-entropy", "random-top-k", "random-mask", "random-mask-all",
+    "target-entropy", "noised-top-k",
 )  # fmt: skip
 AUDITED = ("top-k", "nucleus", "tempered", "target-entropy")
 REAL = "real text"
@@ -34,6 +36,12 @@ REAL = "real text"
 
 _MOST = {"quick": 300, "standard": 2_000, "paper": 10_000}
 _SHOWN = 4
+_POWER = 0.84  # standard errors beyond the bound for a chance of 80 %
+SIMPLEST = (
+    "ancestral", "tempered", "top-k", "nucleus", "min-p", "epsilon", "eta", "typical", "tempered-top-k", "max-entropy",
+    "target-entropy", "random-top-k", "random-mask", "random-mask-all", "noised-top-k",
+)  # fmt: skip
+"""Algorithms from the plainest on; among equals the advice names the first, fewer parameters before more."""
 
 
 class SamplingSettings(TextSettings):
@@ -43,6 +51,9 @@ class SamplingSettings(TextSettings):
     samples: int = setting(1000, "Prefixes to continue, and references at most.", ge=2)
     prefix: int = setting(10, "Tokens of a prefix.", ge=1)
     length: int = setting(50, "Tokens of a sequence, its prefix included.", ge=2)
+    shortest: int = setting(
+        0, "Only real sentences and continuations of this many to --length tokens; 40 in the thesis.", ge=0
+    )
     order: int = setting(4, "Order of BLEU.", ge=1, le=5)
     most_prefixes: int | None = setting(None, "Continue only this many of the prefixes.", hidden=True)
     sentences: int | None = setting(None, "Read or draw this many sentences.", hidden=True)
@@ -76,18 +87,20 @@ class Sampling(Question[SamplingSettings]):
     def measure(self, subject: "Subject", settings: SamplingSettings, progress: Progress) -> Answer:
         """Continue the same prefixes with every setting and the same random numbers."""
         from offscript.measures.sampling.estimation import (
-            diversity_of_real_text,
+            RealText,
             grid_of,
-            prefixes_and_references,
+            measure_real_text,
+            real_text,
             sweep_samplers,
         )
 
         wanted = subject.limit if subject.corpus else 3 * settings.samples
-        sentences = subject.tokens(settings, count=settings.sentences or wanted, length=settings.length)
-        prefixes, references = prefixes_and_references(
-            sentences, prefix=settings.prefix, samples=settings.samples, length=settings.length
-        )
-        prefixes = prefixes[: settings.most_prefixes]
+        longest = settings.length + 1 if settings.shortest else settings.length  # one more shows which are longer
+        sentences = subject.tokens(settings, count=settings.sentences or wanted, length=longest)
+        sizes = settings.model_dump(include={"prefix", "samples", "length", "shortest"})
+        originals, references = real_text(sentences, **sizes)
+        text = RealText(originals[: settings.most_prefixes], references)
+        prefixes = text.prefixes(settings.prefix)
         sweep = sweep_samplers(
             subject.model,
             prefixes,
@@ -96,11 +109,14 @@ class Sampling(Question[SamplingSettings]):
             length=settings.length,
             seed=subject.seed,
             order=settings.order,
+            shortest=settings.shortest,
             batch_size=2 * subject.rows_at_once(),
             progress=progress.start(len(prefixes) * len(grid_of(settings.samplers))),
         )
-        real = diversity_of_real_text(subject.model, references[: len(prefixes)], subject.gold_recipe)
-        return self._answer(subject, sweep, [*sweep.measurements(), real], len(prefixes))
+        real = measure_real_text(subject.model, text, subject.gold_recipe, settings.order)
+        [diversity] = [entry.estimate for entry in real if ".self_bleu" in entry.name]
+        measurements = [*sweep.measurements(), *real, *sweep.behind_best(diversity)]
+        return self._answer(subject, sweep, measurements, len(prefixes))
 
     def _answer(self, subject: "Subject", sweep: "Sweep", measurements: "list[Measurement]", prefixes: int) -> Answer:
         """The figures with samples at about the same diversity, and the algorithms compared in pairs."""
@@ -125,25 +141,29 @@ class Sampling(Question[SamplingSettings]):
         )
 
     def conclude(self, figures: "Mapping[str, Measurement]", p_values: Mapping[str, float]) -> Finding | None:
-        """The best setting among those as diverse as real text."""
+        """The simplest of the settings that cannot be told apart from the best among those as diverse as real text."""
         if not figures:
             return None
-        by_sampler: dict[str, dict[str, Measurement]] = {}
-        for name, entry in figures.items():
-            kind = "quality" if ".corpus_bleu" in name else "diversity"
-            by_sampler.setdefault(entry.recipe.get("sampler", REAL), {})[kind] = entry
-        real = by_sampler.pop(REAL, {}).get("diversity")
-        pairs = [(pair["quality"], pair["diversity"]) for pair in by_sampler.values()]
-        if real is None:
-            best = max(pairs, key=lambda pair: pair[0].value)
+        real, by_sampler = _by_sampler(figures)
+        if "self_bleu" not in real:
+            best = max(by_sampler.values(), key=lambda kinds: kinds["corpus_bleu"].value)
             return Finding("Quality against diversity", f"{_setting(best)} comes closest to real text.")
-        diverse = [pair for pair in pairs if pair[1].value <= real.interval.upper]
-        best = max(diverse, key=lambda pair: pair[0].value, default=min(pairs, key=lambda pair: pair[1].value))
-        which = "Of the settings that are as diverse" if diverse else "No setting is as diverse"
+        known, diverse = _real_text(real), _as_diverse(by_sampler, real["self_bleu"])
+        if not diverse:
+            closest = min(by_sampler.values(), key=lambda kinds: kinds["self_bleu"].value)
+            sentence = f"{known} No setting is as diverse; {_setting(closest)} comes closest to it."
+            return Finding("No setting is as diverse as real text", sentence, "cannot tell")
+        best = max(diverse.values(), key=lambda kinds: kinds["corpus_bleu"].value)
+        rivals = [kinds for kinds in diverse.values() if "behind_best" in kinds and 0 in kinds["behind_best"].interval]
+        sentence = f"{known} Of {len(diverse)} settings that are as diverse, {_setting(best)} comes closest to it"
+        if not rivals:
+            ahead = ", and all others are significantly worse" if len(diverse) > 1 else ""
+            return Finding(f"Use {_sampler(best)}", f"{sentence}{ahead}.")
+        chosen = min([best, *rivals], key=_simplicity)
+        named = ", ".join(_sampler(kinds) for kinds in sorted(rivals, key=_simplicity))
         return Finding(
-            f"Use {best[0].recipe['sampler']}",
-            f"Real text has a self-BLEU of {with_interval(real)}. {which}, {_setting(best)} comes closest to it.",
-            "for information" if diverse else "cannot tell",
+            f"Use {_sampler(chosen)}, the simplest of {len(rivals) + 1} settings that cannot be told apart",
+            f"{sentence}; not significantly worse, prefix by prefix: {named}. {_prefixes_needed(best, chosen, rivals)}",
         )
 
     def charts(self, measurements: "Sequence[Measurement]") -> list[Chart]:
@@ -153,11 +173,59 @@ class Sampling(Question[SamplingSettings]):
         return [("Quality over diversity; crosses are intervals", trade_off_chart(measurements))]
 
 
-def _setting(pair: "tuple[Measurement, Measurement]") -> str:
-    quality, diversity = pair
+Kinds = dict[str, "Measurement"]
+"""A setting's figures by kind: corpus_bleu, self_bleu, entropy, behind_best."""
+
+
+def _by_sampler(figures: "Mapping[str, Measurement]") -> tuple[Kinds, dict[str, Kinds]]:
+    """The figures of real text, and those of every setting."""
+    by_sampler: dict[str, Kinds] = {}
+    for name, entry in figures.items():
+        kind = name.rpartition(".")[2].rstrip("0123456789").rstrip("_")
+        by_sampler.setdefault(entry.recipe.get("sampler", REAL), {})[kind] = entry
+    return by_sampler.pop(REAL, {}), by_sampler
+
+
+def _as_diverse(by_sampler: dict[str, Kinds], real: "Measurement") -> dict[str, Kinds]:
+    return {sampler: kinds for sampler, kinds in by_sampler.items() if kinds["self_bleu"].value <= real.interval.upper}
+
+
+def _real_text(real: Kinds) -> str:
+    quality = f" and a corpus-BLEU of {with_interval(real['corpus_bleu'])}" if "corpus_bleu" in real else ""
+    return f"Real text has a self-BLEU of {with_interval(real['self_bleu'])}{quality}."
+
+
+def _sampler(kinds: Kinds) -> str:
+    return str(kinds["corpus_bleu"].recipe["sampler"])
+
+
+def _setting(kinds: Kinds) -> str:
+    quality, diversity = with_interval(kinds["corpus_bleu"]), with_interval(kinds["self_bleu"])
+    return f"{_sampler(kinds)} with corpus-BLEU {quality} and self-BLEU {diversity}"
+
+
+def _simplicity(kinds: Kinds) -> tuple[int, int, float]:
+    """Fewest parameters first, then the plainest algorithm, then the best; a temperature of 1 is no parameter."""
+    sampler = _sampler(kinds)
+    algorithm, *parameters = sampler.split(",")
+    changed = [each for each in parameters if each.replace(" ", "") not in ("temperature=1.0", "temperature=1")]
+    place = SIMPLEST.index(algorithm) if algorithm in SIMPLEST else len(SIMPLEST)
+    return len(changed), place, -kinds["corpus_bleu"].value
+
+
+def _prefixes_needed(best: Kinds, chosen: Kinds, rivals: list[Kinds]) -> str:
+    """How many prefixes would separate the recommended setting from the best, or the best from the next best."""
+    behind = [kinds["behind_best"] for kinds in ([chosen] if chosen is not best else rivals)]
+    gap = min(behind, key=lambda entry: entry.value)
+    other = gap.recipe["sampler"]
+    if gap.value <= 0:
+        return f"{_sampler(best)} and {other} score the same."
+    errors = (gap.interval.upper - gap.value) / gap.standard_error + _POWER
+    needed = math.ceil(gap.n * (errors * gap.standard_error / gap.value) ** 2)
+    rounded = round(needed, 2 - len(str(needed)))
     return (
-        f"{quality.recipe['sampler']} with corpus-BLEU {with_interval(quality)} "
-        f"and self-BLEU {with_interval(diversity)}"
+        f"{other} is {with_interval(gap)} behind {_sampler(best)} on {gap.n:,} prefixes; "
+        f"if that is the true difference, about {max(rounded, gap.n + 1):,} would separate them."
     )
 
 

@@ -6,10 +6,11 @@ setting alike, and two algorithms compare in pairs.
 """
 
 import hashlib
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -19,15 +20,26 @@ from torch import Tensor
 from offscript._types import FloatArray
 from offscript.errors import OffscriptError
 from offscript.measures.bleu import leave_one_out_bleu, sentence_bleu
-from offscript.measures.diversity.estimation import measure_diversity
+from offscript.measures.diversity.estimation import measure_diversity, ngram_entropy
 from offscript.measures.measurement import Measurement, environment
-from offscript.measures.ngrams import tabulate
+from offscript.measures.ngrams import NgramCounter, NgramCounts, TokenTable, tabulate
+from offscript.measures.quality import measure_quality
 from offscript.models.language_model import LanguageModel
 from offscript.sampling.generation import Generated, generate_each
 from offscript.sampling.transforms import parse_transform
-from offscript.statistics import RESAMPLES, Difference, Estimate, curve_difference, jackknife, mean_interval, within
+from offscript.statistics import (
+    RESAMPLES,
+    Difference,
+    Estimate,
+    curve_difference,
+    differences_from_best,
+    jackknife,
+    mean_interval,
+    within,
+)
 
 QUESTION = "sampling"
+ENTROPY_ORDER = 3  # as in figures 5-1 and 5-5
 
 GRIDS: dict[str, tuple[str, ...]] = {
     "top-k": tuple(f"top-k,k={k}" for k in (5, 10, 20, 40, 80, 160, 400)),
@@ -55,9 +67,10 @@ class Setting:
     algorithm: str
     sampler: str
     generated: Generated
-    quality: FloatArray  # [prefixes], BLEU against the references
+    quality: FloatArray  # [prefixes], BLEU against the references; its mean is that of the continuations kept
     diversity: FloatArray  # [prefixes], BLEU against the other continuations: lower is more diverse
     self_bleu: Estimate  # the mean of `diversity`; its interval knows that sentences are each other's references
+    entropy: Estimate | None = None  # of n-grams, in nats
 
 
 @dataclass(frozen=True)
@@ -108,18 +121,39 @@ class Sweep:
             "recipe": {**self.recipe, "sampler": setting.sampler},
         }
         scores = (
-            ("corpus_bleu", mean_interval(setting.quality), setting.quality, True),
-            ("self_bleu", setting.self_bleu, setting.diversity, False),
+            (f"corpus_bleu_{self.order}", mean_interval(setting.quality), setting.quality, True),
+            (f"self_bleu_{self.order}", setting.self_bleu, setting.diversity, False),
+            (f"entropy_{ENTROPY_ORDER}", setting.entropy, None, True),
         )
         return [
-            Measurement.of(
-                estimate,
-                name=f"{label}.{name}_{self.order}",
-                higher_is_better=better,
-                per_item=values,
-                **shared,
-            )
+            Measurement.of(estimate, name=f"{label}.{name}", higher_is_better=better, per_item=values, **shared)
             for name, estimate, values, better in scores
+            if estimate is not None
+        ]
+
+    def behind_best(self, real: Estimate) -> list[Measurement]:
+        """How far settings as diverse as real text are below the best of them in corpus-BLEU, prefix by prefix.
+
+        The best itself has no such figure; the recipes of the others name it. Intervals hold for all pairs at once.
+        """
+        diverse = [setting for setting in self.settings if setting.self_bleu.value <= real.interval.upper]
+        if len(diverse) < 2:
+            return []
+        quality = np.stack([setting.quality for setting in diverse], axis=1)  # [prefixes, settings]
+        best, differences = differences_from_best(quality, generator=np.random.default_rng([self.seed, len(diverse)]))
+        return [
+            Measurement.of(
+                difference,
+                question=QUESTION,
+                name=f"{setting.sampler.replace(',', ';')}.behind_best",
+                n=len(quality),
+                seed=self.seed,
+                seconds=0.0,
+                recipe={**self.recipe, "sampler": setting.sampler, "best": diverse[best].sampler},
+                higher_is_better=False,
+            )
+            for place, (setting, difference) in enumerate(zip(diverse, differences, strict=True))
+            if place != best
         ]
 
 
@@ -144,10 +178,14 @@ def sweep_samplers(
     length: int,
     seed: int,
     order: int = 4,
+    shortest: int = 0,
     batch_size: int = 512,
     progress: Callable[[int], None] | None = None,
 ) -> Sweep:
-    """Continue prefixes [n, time] under every setting and score the whole sequences against the references."""
+    """Continue prefixes [n, time] under every setting and score the whole sequences against the references.
+
+    Only sequences of at least `shortest` tokens are scored; a setting with fewer than three of them is left out.
+    """
     began, pairs = time.monotonic(), grid_of(samplers)
     drawn = generate_each(
         model,
@@ -159,10 +197,15 @@ def sweep_samplers(
         batch_size=batch_size,
         progress=progress,
     )
-    settings = tuple(
-        _scored(algorithm, sampler, generated, references, model.vocabulary.end, order)
+    scored = [
+        _scored(algorithm, sampler, generated, references, model.vocabulary.end, order, shortest)
         for (algorithm, sampler), generated in zip(pairs, drawn, strict=True)
-    )
+    ]
+    settings = tuple(setting for setting in scored if setting is not None)
+    if not settings:
+        raise OffscriptError(
+            f"no sampler continues three prefixes to {shortest} tokens", next="give a smaller --shortest"
+        )
     recipe = {
         "measure": QUESTION,
         "model": model.name,
@@ -170,6 +213,7 @@ def sweep_samplers(
         "prefixes": list(prefixes.shape),
         "data": hashlib.sha256(repr((prefixes.tolist(), references)).encode()).hexdigest()[:32],
         "length": length,
+        **({"shortest": shortest} if shortest else {}),
         "references": len(references),
         "bleu": f"order {order}, model tokens, NLTK method 1 smoothing, closest reference length",
         "seed": seed,
@@ -205,50 +249,112 @@ def at_diversity(sweep: Sweep, diversity: float) -> dict[str, Setting]:
     }
 
 
-def prefixes_and_references(
-    sentences: Sequence[Sequence[int]], *, prefix: int, samples: int, length: int
-) -> tuple[Tensor, list[list[int]]]:
-    """The first half of the sentences that reach `prefix` tokens gives prefixes, the other half references."""
-    usable = [list(sentence)[:length] for sentence in sentences if len(sentence) >= prefix]
+class RealText(NamedTuple):
+    """Sentences whose beginnings are continued, and as many others to compare with."""
+
+    originals: list[list[int]]
+    references: list[list[int]]
+
+    def prefixes(self, size: int) -> Tensor:
+        """The first tokens of the originals, [n, size]."""
+        return torch.tensor([sentence[:size] for sentence in self.originals])
+
+
+def real_text(
+    sentences: Sequence[Sequence[int]], *, prefix: int, samples: int, length: int, shortest: int = 0
+) -> RealText:
+    """The first half of the sentences that reach `prefix` tokens is continued, the other half are references.
+
+    With `shortest`, sentences of `shortest` to `length` tokens are taken as they are, and no others; without it, longer
+    ones are cut to `length`.
+    """
+    fewest, most = max(prefix, shortest), length if shortest else math.inf
+    usable = [list(sentence)[:length] for sentence in sentences if fewest <= len(sentence) <= most]
     taken = min(samples, len(usable) // 2)
     if taken < 3:
         raise OffscriptError(
-            f"{len(usable)} sentences of {prefix} tokens or more",
+            f"{len(usable)} sentences of {fewest} tokens or more" + (f" and at most {length}" if shortest else ""),
             why="prefixes and references need six",
-            next="give more text",
+            next="give more text" + (", or a smaller --shortest" if shortest else ", or a smaller --prefix"),
         )
-    return torch.tensor([sentence[:prefix] for sentence in usable[:taken]]), usable[taken : taken + samples]
+    return RealText(usable[:taken], usable[taken : taken + samples])
 
 
-def diversity_of_real_text(
-    model: LanguageModel, references: Sequence[Sequence[int]], recipe: Mapping[str, Any]
-) -> Measurement:
-    """Self-BLEU of as many real sentences as each setting continues: where a sampler's diversity should be."""
-    end = model.vocabulary.end
-    rows = [[token for token in row if token != end] for row in references]
+def measure_real_text(
+    model: LanguageModel, text: RealText, recipe: Mapping[str, Any], order: int = 4
+) -> list[Measurement]:
+    """Self-BLEU, n-gram entropy and corpus-BLEU of real text: where a sampler's own should be.
+
+    Diversity is that of as many references as each setting continues prefixes; quality is that of the originals.
+    """
+    originals, references = (_without(model.vocabulary.end, rows) for rows in text)
+    rows = references[: len(originals)]
     described = {"text": dict(recipe), "sentences": len(rows)}
-    measured = {entry.name: entry for entry in measure_diversity(rows, tokenization="the model's", recipe=described)}
-    return replace(measured["self_bleu_4"], question=QUESTION, name="real text.self_bleu_4")
+    shared: dict[str, Any] = {"tokenization": "the model's", "recipe": described, "highest_order": max(order, 4)}
+    diversity = {entry.name: entry for entry in measure_diversity(rows, **shared)}
+    quality = {entry.name: entry for entry in measure_quality(originals, references, **shared)}
+    wanted = {
+        f"corpus_bleu_{order}": quality,
+        f"self_bleu_{order}": diversity,
+        f"entropy_{ENTROPY_ORDER}": diversity,
+    }
+    return [replace(known[name], question=QUESTION, name=f"real text.{name}") for name, known in wanted.items()]
+
+
+def _without(end: int | None, rows: Sequence[Sequence[int]]) -> list[list[int]]:
+    return [[token for token in row if token != end] for row in rows]
 
 
 def _scored(
-    algorithm: str, sampler: str, generated: Generated, references: Sequence[Sequence[int]], end: int | None, order: int
-) -> Setting:
-    rows = [
-        [token for token in row[:size] if token != end]
-        for row, size in zip(generated.tokens.tolist(), generated.lengths.tolist(), strict=True)
-    ]
-    quality = sentence_bleu(rows, [[token for token in row if token != end] for row in references], highest_order=order)
-    diversity = leave_one_out_bleu(rows, highest_order=order)
+    algorithm: str,
+    sampler: str,
+    generated: Generated,
+    references: Sequence[Sequence[int]],
+    end: int | None,
+    order: int,
+    shortest: int,
+) -> Setting | None:
+    cut = [row[:size] for row, size in zip(generated.tokens.tolist(), generated.lengths.tolist(), strict=True)]
+    rows = _without(end, cut)
+    long_enough = np.array([len(row) >= shortest for row in rows])
+    if long_enough.sum() < 3:
+        return None
+    rows = [row for row, kept in zip(rows, long_enough, strict=True) if kept]
+    quality = sentence_bleu(rows, _without(end, references), highest_order=order).scores[:, -1]
+    diversity = leave_one_out_bleu(rows, highest_order=order).scores[:, -1]
     (table,) = tabulate(rows)
+    counts = _ngrams(table)
 
-    def mean_of(kept: NDArray[np.bool_]) -> FloatArray:
-        return np.array([leave_one_out_bleu(table.select(kept), highest_order=order).corpus(order)])
+    def figures_of(kept: NDArray[np.bool_]) -> FloatArray:
+        self_bleu = leave_one_out_bleu(table.select(kept), highest_order=order).corpus(order)
+        return np.array([self_bleu, ngram_entropy(counts.total(np.where(kept[counts.sentence], counts.count, 0)))])
 
-    (self_bleu,) = jackknife(mean_of, len(rows))
+    self_bleu, entropy = jackknife(figures_of, len(rows))
     return Setting(
-        algorithm, sampler, generated, quality.scores[:, -1], diversity.scores[:, -1], within(self_bleu, 0, 1)
+        algorithm,
+        sampler,
+        generated,
+        _over_all(quality, long_enough),
+        _over_all(diversity, long_enough),
+        within(self_bleu, 0, 1),
+        within(entropy, 0),
     )
+
+
+def _ngrams(table: TokenTable) -> NgramCounts:
+    counter = NgramCounter(table)
+    return [counter.next_order() for _ in range(ENTROPY_ORDER)][-1]
+
+
+def _over_all(scores: FloatArray, kept: NDArray[np.bool_]) -> FloatArray:
+    """Scores of the kept continuations as values of all prefixes, [n], with the same mean and its linearised error.
+
+    Settings keep different prefixes; as values of all of them they can still be compared in pairs.
+    """
+    mean, share = scores.mean(), kept.mean()
+    values = np.full(len(kept), mean)
+    values[kept] += (scores - mean) / share
+    return values if share < 1 else scores
 
 
 def _curve(settings: Sequence[Setting]) -> tuple[FloatArray, FloatArray]:
