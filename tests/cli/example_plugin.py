@@ -36,5 +36,5 @@ class Spaces(Question[SpaceSettings]):
         made = {"question": self.name, "n": len(tokens), "seed": subject.seed, "seconds": 0.0, "recipe": {}}
         return Answer([Measurement.of(share.average, name="share", by_position=share.by_length, **made)])
 
-    def conclude(self, figures):
+    def conclude(self, figures, p_values):
         return Finding("It writes spaces", f"{figures['share'].value:.3f} of its tokens.") if figures else None
