@@ -211,6 +211,8 @@ class Question(Generic[SettingsT]):
     """Whether an audit asks it without `--only` or `--set`."""
     hidden: ClassVar[bool] = False
     """Not listed: part of another question's work."""
+    renamed: ClassVar[Mapping[str, str]] = {}
+    """Settings that had another name in earlier versions, and what to use instead."""
     headlines: ClassVar[tuple[str, ...]] = ()
     """The figures it is known by, for comparisons: the first that the runs share."""
     compared: ClassVar[tuple[Compared, ...]] = ()
@@ -255,6 +257,8 @@ class Question(Generic[SettingsT]):
 
     def settings(self, values: Mapping[str, Any], where: str = "") -> SettingsT:
         """Checked settings from plain data; a fault is one line."""
+        for name in self.renamed.keys() & values.keys():
+            raise OffscriptError(f"{self.name} has no setting {name!r} any more", next=f"use {self.renamed[name]}")
         try:
             return self.Settings(**values)
         except ValidationError as fault:

@@ -2,7 +2,7 @@
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from offscript.errors import OffscriptError
 from offscript.measures.question import Answer, Compared, Progress, Question, Settings, Table, setting
@@ -34,6 +34,7 @@ class Stance(Question[StanceSettings]):
     Settings = StanceSettings
     needs = ()
     flags = ("limit", "seed")
+    renamed: ClassVar = {"test": "data, and put the recipe's keys under training", "kind": "training.kind"}
     headlines = ("macro_f1",)
     compared = (Compared("fnc_score"), Compared("accuracy"), Compared("macro_f1"))
 
