@@ -9,11 +9,11 @@ from offscript.factcheck.stance.stance import STANCES
 from offscript.measures.stance.estimation import (
     StanceRun,
     as_labels,
+    classify_pairs,
     compare,
-    judge,
-    judged,
     measure_stance,
     read_predictions,
+    run_of,
 )
 
 
@@ -74,7 +74,7 @@ def test_paired_differences_of_equal_and_of_different_models() -> None:
 
 def test_calibration_of_a_worked_example() -> None:
     pairs = PairSet("p", STANCES, tuple(Pair("c", (), label, str(n)) for n, label in enumerate(("agree", "discuss"))))
-    found = judged(pairs, np.array([[0.8, 0.1, 0.05, 0.05], [0.6, 0.2, 0.1, 0.1]]))
+    found = run_of(pairs, np.array([[0.8, 0.1, 0.05, 0.05], [0.6, 0.2, 0.1, 0.1]]))
     figures = {entry.name: entry for entry in measure_stance(found, recipe={})}
     assert figures["calibration_error"].value == pytest.approx((0.2 + 0.6) / 2)
     assert figures["calibration_error"].higher_is_better is False
@@ -94,8 +94,8 @@ class Reader:
 
 def test_a_model_is_asked_with_the_text_and_with_the_claim_alone() -> None:
     pairs = PairSet("p", EVIDENCE, tuple(Pair(c, (f"{c} x",), "supported", c) for c in "abc"))
-    assert judge(Reader(), pairs).predicted.tolist() == [0, 0, 0]
-    assert judge(Reader(), pairs, claim_alone=True).predicted.tolist() == [2, 2, 2]
+    assert classify_pairs(Reader(), pairs).predicted.tolist() == [0, 0, 0]
+    assert classify_pairs(Reader(), pairs, claim_alone=True).predicted.tolist() == [2, 2, 2]
 
 
 def test_stances_of_sentences_become_a_sets_labels() -> None:

@@ -10,9 +10,9 @@ import typer
 from offscript.cli._options import Json, Limit, Quiet
 
 if TYPE_CHECKING:
+    from offscript._types import Count
     from offscript.factcheck.documents import Document
     from offscript.factcheck.index import Index
-    from offscript.factcheck.index.writing import Progress
 
 STOP_WORDS, STEMMER = "english", "porter"
 
@@ -108,7 +108,7 @@ def _documents(sources: list[str], format: str, limit: int | None) -> Iterator["
 
 
 @contextmanager
-def _following(*, quiet: bool) -> Iterator["Progress"]:
+def _following(*, quiet: bool) -> Iterator["Count"]:
     """A count of documents on standard error; how many there will be is not known in one pass."""
     from offscript.cli._progress import progress_bar
 

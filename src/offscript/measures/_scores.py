@@ -1,17 +1,15 @@
 """One pass over histories: what the models predict at the asked positions, batch by batch, chunk by chunk."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from offscript._types import Count
 from offscript.errors import OffscriptError
 from offscript.measures.distances import check_log_probabilities
 from offscript.models.language_model import LanguageModel, Scored, require_same_vocabulary
-
-Progress = Callable[[int], None]
-"""Told after each batch how many sequences it finished."""
 
 CHECKED = 4
 """Sequences, and positions of each, whose predictions are checked to be distributions."""
@@ -32,7 +30,7 @@ def scores_along(
     positions: range,
     *,
     batch_size: int,
-    progress: Progress | None = None,
+    progress: Count | None = None,
 ) -> Iterator[Scores]:
     """Every model's predictions along the same sequences [n, time], each model read once.
 

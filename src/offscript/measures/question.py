@@ -16,7 +16,7 @@ The classes here import nothing heavy, so that listing the questions costs no to
 with inside `measure`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVar
@@ -29,12 +29,10 @@ from offscript.errors import OffscriptError
 from offscript.measures.words import with_interval
 
 if TYPE_CHECKING:
+    from offscript._types import Count
     from offscript.measures.charts import Chart
     from offscript.measures.measurement import Measurement
     from offscript.measures.subject import Subject
-
-Count = Callable[[int], None]
-"""Called with how many more rows are done."""
 
 Status = Literal["fine", "found", "cannot tell", "for information"]
 """Nothing to worry about; something found; not decided by the intervals; a figure that is neither good nor bad."""
@@ -47,14 +45,14 @@ SIGNIFICANT = 0.05
 class Progress(Protocol):
     """What a question tells of its work: `start` with the number of rows, then the count as they are done."""
 
-    def start(self, total: int) -> Count:
+    def start(self, total: int) -> "Count":
         """Begin to count up to a total."""
 
 
 class Silent:
     """Progress that nobody follows."""
 
-    def start(self, total: int) -> Count:
+    def start(self, total: int) -> "Count":
         """Count nothing."""
         return lambda rows: None
 

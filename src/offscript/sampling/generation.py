@@ -1,18 +1,16 @@
 """One batched ancestral loop that draws text from every model."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from offscript._types import Count
 from offscript.errors import OffscriptError
 from offscript.models.language_model import LanguageModel
 from offscript.sampling.randomness import Draws, Seed, as_normal, draw
 from offscript.sampling.transforms.base import Transform
-
-Progress = Callable[[int], None]
-"""Told after each batch how many rows it finished."""
 
 _NOISE = 11
 """The stream of the random numbers that a model with a noise state begins its sequences with."""
@@ -47,7 +45,7 @@ def generate(
     stop_at_end: bool = True,
     first_row: int = 0,
     batch_size: int = 512,
-    progress: Progress | None = None,
+    progress: Count | None = None,
 ) -> Generated:
     """Draw `rows` sequences of `length` tokens, prefixes [rows, time] included where they are given.
 
@@ -95,7 +93,7 @@ def generate_each(
     stop_at_end: bool = True,
     first_row: int = 0,
     batch_size: int = 512,
-    progress: Progress | None = None,
+    progress: Count | None = None,
 ) -> list[Generated]:
     """As `generate`, once for each transform: prefixes are read once, and all transforms share the model's batches.
 

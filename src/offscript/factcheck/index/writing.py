@@ -2,12 +2,13 @@
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import filelock
 import numpy as np
 
+from offscript._types import Count
 from offscript.errors import OffscriptError
 from offscript.factcheck.analysis import Analyzer
 from offscript.factcheck.analysis.lexicon import ABSENT
@@ -32,7 +33,6 @@ BLOCK_TOKENS = 1 << 20
 BLOCK_BYTES = 1 << 23
 BATCH_CHARACTERS = 1 << 18
 MERGE_FACTOR = 8  # so many neighbours of one order of magnitude become one segment
-Progress = Callable[[int], None]
 
 
 def build_index(
@@ -40,7 +40,7 @@ def build_index(
     folder: Path | str,
     *,
     analyzer: Analyzer | None = None,
-    progress: Progress | None = None,
+    progress: Count | None = None,
     block_tokens: int = BLOCK_TOKENS,
 ) -> Index:
     """Index documents in one pass; an index that the folder held before stays in use until this one is whole.
@@ -59,7 +59,7 @@ def add_documents(
     folder: Path | str,
     documents: Iterable[Document],
     *,
-    progress: Progress | None = None,
+    progress: Count | None = None,
     block_tokens: int = BLOCK_TOKENS,
 ) -> Index:
     """Add documents to an index; one whose id is there already takes the place of the old one."""
@@ -131,7 +131,7 @@ class _Writer:
         return self._opened[files]
 
     def written(
-        self, documents: Iterable[Document], manifest: Manifest, progress: Progress | None, block_tokens: int
+        self, documents: Iterable[Document], manifest: Manifest, progress: Count | None, block_tokens: int
     ) -> list[SegmentFiles]:
         """Write documents as segments of at most so many tokens."""
         written: list[SegmentFiles] = []

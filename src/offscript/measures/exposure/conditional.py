@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from offscript._types import Count
 from offscript.measures._figures import Figure
-from offscript.measures._scores import Progress, Scores, scores_along
+from offscript.measures._scores import Scores, scores_along
 from offscript.measures.distances import distances
 from offscript.models.language_model import LanguageModel
 from offscript.sampling.randomness import Seed
@@ -52,7 +53,7 @@ def conditional_deviations(
     names: Sequence[str],
     *,
     batch_size: int = 256,
-    progress: Progress | None = None,
+    progress: Count | None = None,
 ) -> dict[str, NDArray[np.floating]]:
     """d(P_M(· | W_1…l), P_D(· | W_1…l)) for l = 1 … length-1 along sequences [n, length]: [n, length-1] a distance.
 

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from offscript._specification import Specification, nearest, parse_specification
+from offscript._types import Count
 from offscript.errors import OffscriptError
 from offscript.measures._figures import Figure, as_measurements, recipe_of
-from offscript.measures._scores import Progress, require_comparable, scores_along
+from offscript.measures._scores import require_comparable, scores_along
 from offscript.measures.distances import DISTANCES
 from offscript.measures.distances import distances as distances_between
 from offscript.measures.enumeration import Level, expected, levels
@@ -53,7 +54,7 @@ def measure_exposure(
     resamples: int = RESAMPLES,
     deviations: Mapping[str, Values] | None = None,
     batch_size: int = 256,
-    progress: Progress | None = None,
+    progress: Count | None = None,
 ) -> list[Measurement]:
     """EB-M (eq. 2-6) and, with an oracle, EB-C (eq. 7-9) at the history lengths 1 … length-1 and on average.
 
@@ -116,7 +117,7 @@ def deviations_of_rows(
     histories: Sequence[str] = (),
     coupled: bool = True,
     batch_size: int = 256,
-    progress: Progress | None = None,
+    progress: Count | None = None,
 ) -> dict[str, Values]:
     """What `measure_exposure` makes EB-C of, for some of its rows: by kind of history, by distance, [rows, length-1].
 
@@ -236,7 +237,7 @@ class _Pass:
     distances: tuple[str, ...]
     marginal: bool
     batch_size: int
-    progress: Progress | None
+    progress: Count | None
 
     def over(self, sequences: Tensor) -> _Along:
         """Deviations and averages along sequences [n, length]."""

@@ -15,13 +15,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from offscript._types import Count
 from offscript.corpora.prose import split_sentences
 from offscript.errors import OffscriptError
 from offscript.factcheck.almanac import Prompt, almanac_facts, prompts
 from offscript.factcheck.checked import Check, Verdict
 from offscript.factcheck.checking import Checker
 from offscript.measures._figures import recipe_of
-from offscript.measures._scores import Progress
 from offscript.measures.measurement import Measurement
 from offscript.models.language_model import LanguageModel
 from offscript.sampling.generation import Generated, generate_each
@@ -69,7 +69,7 @@ def measure_factuality(
     length: int,
     seed: int,
     batch_size: int = 64,
-    progress: Progress | None = None,
+    progress: Count | None = None,
 ) -> Factuality:
     """Shares of statements that are supported, refuted and neither, as `<sampler>.<kind>.<verdict>`, with intervals.
 

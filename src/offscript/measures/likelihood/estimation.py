@@ -2,13 +2,14 @@
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from offscript._types import Count
 from offscript.errors import OffscriptError
 from offscript.measures.measurement import Measurement, environment
 from offscript.measures.texts import Texts
@@ -16,11 +17,9 @@ from offscript.models.approximated import Approximated
 from offscript.models.language_model import LanguageModel
 from offscript.statistics import perplexity_interval, rate_interval, within
 
-Progress = Callable[[int], None]
-
 
 def measure_likelihood(
-    model: LanguageModel, texts: Texts, *, batch_size: int = 64, progress: Progress | None = None
+    model: LanguageModel, texts: Texts, *, batch_size: int = 64, progress: Count | None = None
 ) -> list[Measurement]:
     """`nll` (nats a token), `ppl` and `bpc` (bits a character, an end token counting as one), over all the texts.
 
@@ -66,7 +65,7 @@ def measure_likelihood(
 
 
 def sequence_log_likelihoods(
-    model: LanguageModel, tokens: Sequence[Sequence[int]], *, batch_size: int = 64, progress: Progress | None = None
+    model: LanguageModel, tokens: Sequence[Sequence[int]], *, batch_size: int = 64, progress: Count | None = None
 ) -> NDArray[np.float64]:
     """Log-probability of each whole sequence, in the order given; sequences of similar length go together."""
     return _judged(model, tokens, batch_size=batch_size, progress=progress).log_likelihoods
@@ -80,7 +79,7 @@ class _Judged(NamedTuple):
 
 
 def _judged(
-    model: LanguageModel, tokens: Sequence[Sequence[int]], *, batch_size: int, progress: Progress | None
+    model: LanguageModel, tokens: Sequence[Sequence[int]], *, batch_size: int, progress: Count | None
 ) -> _Judged:
     lowest = model.never_drawn if isinstance(model, Approximated) else -math.inf
     judged = _Judged(np.empty(len(tokens)), np.empty(len(tokens)))

@@ -14,10 +14,10 @@ import torch
 from torch import Tensor
 
 from offscript._specification import nearest
-from offscript._types import FloatArray
+from offscript._types import Count, FloatArray
 from offscript.errors import OffscriptError
 from offscript.measures._figures import Figure, as_measurements, recipe_of
-from offscript.measures._scores import Progress, require_comparable, scores_along
+from offscript.measures._scores import require_comparable, scores_along
 from offscript.measures.bleu import sentence_bleu
 from offscript.measures.measurement import Measurement
 from offscript.models.language_model import LanguageModel
@@ -47,7 +47,7 @@ def measure_recovery(
     order: int = ORDER,
     level: float = 0.95,
     batch_size: int = 256,
-    progress: Progress | None = None,
+    progress: Count | None = None,
 ) -> list[Measurement]:
     """Quality of continuations after prefixes of each source, by distance from the prefix.
 
@@ -104,7 +104,7 @@ def continuations(
     data: Tensor | None = None,
     sources: Sequence[str] = PAPER_SOURCES,
     batch_size: int = 256,
-    progress: Progress | None = None,
+    progress: Count | None = None,
 ) -> dict[str, Tensor]:
     """What the model makes of prefixes of each source: sequences [samples, length], their prefixes included.
 
@@ -146,7 +146,7 @@ def _likelihoods(
     prefix: int,
     level: float,
     batch_size: int,
-    progress: Progress | None,
+    progress: Count | None,
 ) -> dict[str, Figure]:
     surprise = {source: _surprise(oracle, rows, prefix, batch_size, progress) for source, rows in sequences.items()}
     figures = {}
@@ -161,7 +161,7 @@ def _likelihoods(
 
 
 def _surprise(
-    oracle: LanguageModel, sequences: Tensor, prefix: int, batch_size: int, progress: Progress | None
+    oracle: LanguageModel, sequences: Tensor, prefix: int, batch_size: int, progress: Count | None
 ) -> FloatArray:
     """-log o of every token after the prefix: [n, length - prefix]."""
     positions = range(prefix, sequences.shape[1])
@@ -193,7 +193,7 @@ def _references(
     length: int,
     seed: int,
     batch_size: int,
-    progress: Progress | None,
+    progress: Count | None,
 ) -> Tensor:
     if data is not None:
         half = _halves(data)[1]

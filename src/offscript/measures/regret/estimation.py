@@ -15,10 +15,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from offscript._types import FloatArray
+from offscript._types import Count, FloatArray
 from offscript.errors import OffscriptError
 from offscript.measures._figures import Figure, as_measurements, recipe_of
-from offscript.measures._scores import Progress, require_comparable, scores_along
+from offscript.measures._scores import require_comparable, scores_along
 from offscript.measures.distances import distances
 from offscript.measures.enumeration import expected, levels
 from offscript.measures.measurement import Measurement
@@ -65,7 +65,7 @@ def regrets_along(
     drawn: Generated,
     *,
     batch_size: int = 256,
-    progress: Progress | None = None,
+    progress: Count | None = None,
 ) -> Regrets:
     """The terms of Q along sequences; `drawn` need not come from the model (Table 5 judges any sentence)."""
     tokens = drawn.tokens
@@ -93,7 +93,7 @@ def measure_regret(
     level: float = 0.95,
     resamples: int = RESAMPLES,
     batch_size: int = 256,
-    progress: Progress | None = None,
+    progress: Count | None = None,
 ) -> list[Measurement]:
     """Q in nats a token and a sequence by both estimators, the oracle's NLL of what was drawn, accumulated errors.
 

@@ -74,7 +74,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class AlgorithmDifference:
     """Mean difference in quality between two algorithms over the diversities both reach."""
 
     first: str
@@ -224,7 +224,7 @@ def sweep_samplers(
 
 def compare_algorithms(
     sweep: Sweep, first: str, second: str, *, generator: np.random.Generator, resamples: int = RESAMPLES
-) -> Comparison:
+) -> AlgorithmDifference:
     """Paired bootstrap of the difference in quality at matched diversity, averaged over the diversities both reach.
 
     Each algorithm's settings make a curve, quality over diversity; between settings it is straight. One resample of
@@ -238,7 +238,9 @@ def compare_algorithms(
     if low >= high:
         raise OffscriptError(f"{first} and {second} reach no common diversity", next="widen their grids")
     points = np.linspace(low, high, 20)
-    return Comparison(first, second, curve_difference(points, *curves, generator=generator, resamples=resamples))
+    return AlgorithmDifference(
+        first, second, curve_difference(points, *curves, generator=generator, resamples=resamples)
+    )
 
 
 def at_diversity(sweep: Sweep, diversity: float) -> dict[str, Setting]:

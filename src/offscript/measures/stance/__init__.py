@@ -81,9 +81,9 @@ def _recipe(settings: StanceSettings, subject: "Subject") -> dict[str, Any]:
 
 def _judged(model: str, pairs: Any, settings: StanceSettings) -> Any:
     from offscript.factcheck.stance.registry import stance_model
-    from offscript.measures.stance.estimation import judge
+    from offscript.measures.stance.estimation import classify_pairs
 
-    return judge(stance_model(model), pairs, claim_alone=settings.claim_alone)
+    return classify_pairs(stance_model(model), pairs, claim_alone=settings.claim_alone)
 
 
 def _answer(measurements: Any, run: Any, pairs: Any, settings: StanceSettings, seed: int, title: str) -> Answer:

@@ -39,15 +39,15 @@ class StanceRun(Classification):
         return float((self.confusion * FNC_POINTS).sum()), float(FNC_POINTS.diagonal()[self.gold].sum())
 
 
-def judge(model: StanceModel, pairs: PairSet, *, claim_alone: bool = False) -> StanceRun:
+def classify_pairs(model: StanceModel, pairs: PairSet, *, claim_alone: bool = False) -> StanceRun:
     """Ask the model about every pair; `claim_alone` shows it an empty text instead."""
     shown = [replace(pair, sentences=("",)) for pair in pairs.pairs] if claim_alone else pairs.pairs
     if pairs.of_documents:
-        return judged(pairs, stances_of_pairs(model, shown))
+        return run_of(pairs, stances_of_pairs(model, shown))
     stances = np.zeros((len(shown), len(STANCES)))
     for claim, numbers in by_claim(shown).items():
         stances[numbers] = model.of_sentences(claim, [" ".join(shown[number].sentences) for number in numbers])
-    return judged(pairs, as_labels(stances, pairs.labels))
+    return run_of(pairs, as_labels(stances, pairs.labels))
 
 
 def as_labels(stances: FloatArray, labels: Sequence[str]) -> FloatArray:
@@ -60,7 +60,7 @@ def as_labels(stances: FloatArray, labels: Sequence[str]) -> FloatArray:
     return shares
 
 
-def judged(pairs: PairSet, probabilities: FloatArray) -> StanceRun:
+def run_of(pairs: PairSet, probabilities: FloatArray) -> StanceRun:
     """Probabilities [pairs, labels] of a set beside what was right; the most probable label is what was said."""
     return _run(pairs, probabilities.argmax(axis=1), probabilities)
 

@@ -1,20 +1,19 @@
 """Sentences scored by a model that predicts the next token: the mean log-probability of their tokens."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from offscript._types import Count
 from offscript.corpora.associations import AssociationTest
 from offscript.corpora.vocabularies import Vocabulary, encode_prose
 from offscript.errors import OffscriptError
 from offscript.models.language_model import LanguageModel
 from offscript.sampling.randomness import Draws, RowDraws
 from offscript.sampling.transforms import Transform
-
-Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ def score_with_causal_model(
     transform: Transform | None = None,
     seed: int = 1,
     batch_size: int = 32,
-    progress: Progress | None = None,
+    progress: Count | None = None,
 ) -> dict[str, float]:
     """Mean log-probability of the filled sentence's tokens, the first one after the start token (§4.6.4).
 

@@ -12,7 +12,7 @@ from offscript.statistics import RESAMPLES, Difference, differences_of_draws, tw
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ScoreDifferences:
     """First minus second system, for each score."""
 
     lms: Difference
@@ -22,7 +22,7 @@ class Comparison:
 
 def compare(
     first: Judgements, second: Judgements, *, seed: int, resamples: int = RESAMPLES, level: float = 0.95
-) -> Comparison:
+) -> ScoreDifferences:
     """The paired test: each resample of terms and examples is the same for both systems."""
     if [test.id for test in first.tests] != [test.id for test in second.tests]:
         raise OffscriptError("the two systems judged different tests", next="judge the same data with both")
@@ -31,7 +31,7 @@ def compare(
     flat = counts.reshape(len(counts), -1)
     value = _differences(flat[None])[0]
     draws = two_stage_draws(_differences, flat, resamples, np.random.default_rng(seed))  # [resamples, 3]
-    return Comparison(*differences_of_draws(value, draws, level=level, method=f"paired {METHOD}"))
+    return ScoreDifferences(*differences_of_draws(value, draws, level=level, method=f"paired {METHOD}"))
 
 
 def _differences(counts: FloatArray) -> FloatArray:

@@ -1,15 +1,14 @@
 """Sentences scored by a masked model: the words of a fill, unmasked from left to right."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from offscript._types import Count
 from offscript.corpora.associations import BLANK, Association, AssociationTest
 from offscript.errors import OffscriptError
 from offscript.models.hub import MaskedLanguageModel
-
-Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,7 @@ def score_with_masked_model(
     tests: Sequence[AssociationTest],
     *,
     batch_size: int = 64,
-    progress: Progress | None = None,
+    progress: Count | None = None,
 ) -> dict[str, float]:
     """Mean log-probability of the sub-words of a fill; a sub-word is asked for when those to its left stand (§4.6.1).
 
@@ -86,7 +85,7 @@ def _tokens_within(spans: Sequence[tuple[int, int]], start: int, stop: int) -> r
 
 
 def _answers(
-    model: MaskedLanguageModel, questions: Sequence[_Question], batch_size: int, progress: Progress | None
+    model: MaskedLanguageModel, questions: Sequence[_Question], batch_size: int, progress: Count | None
 ) -> list[tuple[int, float]]:
     """(sentence, log-probability) of every question, in the order of the questions' rows by length."""
     by_row: dict[tuple[int, ...], list[_Question]] = {}

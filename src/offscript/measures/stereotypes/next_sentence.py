@@ -1,17 +1,16 @@
 """Intersentence associations scored by a head that tells whether one sentence follows another (§4.6, B.2.3)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import torch
 
+from offscript._types import Count
 from offscript.corpora.associations import AssociationTest
 from offscript.models.next_sentence import NextSentenceHead
 
-Progress = Callable[[int], None]
-
 
 def score_with_next_sentence_head(
-    head: NextSentenceHead, tests: Sequence[AssociationTest], *, batch_size: int = 64, progress: Progress | None = None
+    head: NextSentenceHead, tests: Sequence[AssociationTest], *, batch_size: int = 64, progress: Count | None = None
 ) -> dict[str, float]:
     """Log-odds that the association follows its context, for intersentence tests; their order is the probability's."""
     listed = [
