@@ -41,7 +41,7 @@ def test_a_gguf_file_is_audited_on_text_alone(gguf: str, tmp_path: Path) -> None
     record = run_audit(subject, plan, tmp_path)
     figures = {entry.name: entry for answer in record.answers for entry in answer.measurements}
     assert 5 < figures["ppl"].value < 500
-    assert figures["eb_m.js"].n == 12
+    assert figures["mgd_gap.js"].n == 12
     page = render_page(read_record(newest_audit(tmp_path)))
     assert "Not asked." in page
 

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 SURE = {"A": [1, 0], "B": [0, 1]}
@@ -61,9 +62,20 @@ def test_sampled_example_holds_the_truth(measure: Command) -> None:
 def test_exposure_from_sentences(measure: Command) -> None:
     found = measure("exposure", "model1.json", "--corpus", "text.txt", "--json").json
     results = found["results"]["exposure"]
-    assert results["mgd_model.tv"] == pytest.approx(0.5)
-    assert results["eb_m.tv"] == "inf"
-    assert "eb_c.tv" not in results
+    assert results["mgd_model.tv"] == pytest.approx(0.5, abs=0.05)
+    assert 0 < results["mgd_gap_p.js"] <= 1
+    for bounds in results["ci"].values():  # MGD after the text is 0: no ratio, and nothing infinite or without width
+        lower, upper = np.atleast_1d(bounds["lower"]), np.atleast_1d(bounds["upper"])
+        assert np.isfinite([lower, upper]).all()
+        assert (lower < upper).all()
+    assert not {"eb_c.tv", "eb_m.tv", "eb_m_plain.tv", "mgd_gap.gd"} & set(results)
+
+
+def test_an_anchor_is_for_text_alone(measure: Command) -> None:
+    done = measure("exposure", "model2.json", "--oracle", "oracle2.json", "--prefix", "1")
+    assert done.code == 2
+    assert "--prefix with an oracle" in done.errors
+    assert "anchor of 1" in measure("exposure", "model1.json", "--corpus", "text.txt", "--prefix", "1").errors
 
 
 def test_regret_exactly(measure: Command) -> None:

@@ -52,6 +52,10 @@ def preferences(lower: float, upper: float) -> list[Measurement]:
     return [ss, figure("lms", 80, 78, 82), figure("icat", 70, 68, 72), figure("ties", 1, 0.5, 2)]
 
 
+def gap(value: float, lower: float, upper: float, *, p_value: float) -> list[Measurement]:
+    return [figure("mgd_gap.js", value, lower, upper), figure("mgd_gap_p.js", p_value, 0.0, 1.0)]
+
+
 @pytest.mark.parametrize(
     ("question", "figures", "headline", "status"),
     [
@@ -60,6 +64,12 @@ def preferences(lower: float, upper: float) -> list[Measurement]:
         ("exposure", [figure("eb_c.js", 1.0, 0.5, 1.5)], "No exposure bias detected", "cannot tell"),
         ("exposure", [figure("eb_m.js", 1.4, 0.0, math.inf)], "Too few samples to tell", "cannot tell"),
         ("exposure", [figure("eb_m.js", 0.8, 0.7, 0.9)], "It deviates less on its own histories", "fine"),
+        ("exposure", gap(0.004, 0.002, 0.006, p_value=0.002), "Exposure bias found", "found"),
+        ("exposure", gap(0.0004, 0.0002, 0.0006, p_value=0.002), "Negligible exposure bias", "fine"),
+        ("exposure", gap(-0.004, -0.006, -0.002, p_value=0.002), "It deviates less on its own histories", "fine"),
+        ("exposure", gap(0.0001, -0.0004, 0.0006, p_value=0.7), "No exposure bias detected", "fine"),
+        ("exposure", gap(0.002, 0.0, 0.004, p_value=0.08), "Too few samples to tell", "cannot tell"),
+        ("exposure", gap(0.002, 0.0001, 0.004, p_value=0.06), "Too few samples to tell", "cannot tell"),
         ("recovery", [figure("nll_gap.random", 0.5, 0.4, 0.6)], "Its text is worse after random prefixes", "found"),
         ("recovery", [figure("nll_gap.random", 0.1, -0.1, 0.3)], "No harm from bad prefixes detected", "cannot tell"),
         ("recovery", [figure("nll_gap.random", 0.01, -0.01, 0.03)], "It recovers from bad prefixes", "fine"),
@@ -105,7 +115,22 @@ def test_the_interval_decides(question: str, figures: Sequence[Measurement], hea
     found = finding_of(question, figures)
     assert found is not None
     assert (found.headline, found.status) == (headline, status)
-    assert all(with_interval(entry) in found.sentence for entry in figures if not entry.name.startswith("change."))
+    assert all(
+        with_interval(entry) in found.sentence
+        for entry in figures
+        if not entry.name.startswith(("change.", "mgd_gap_p."))
+    )
+
+
+def test_a_gap_says_its_p_value_and_what_would_decide_it() -> None:
+    undecided = finding_of("exposure", gap(0.002, -0.002, 0.006, p_value=0.3))
+    assert undecided is not None
+    assert "p = 0.300" in undecided.sentence
+    assert "Both deviations are within noise, so there is no ratio." in undecided.sentence
+    assert "About 40 samples would decide." in undecided.sentence  # half the width takes four times 10
+    clear = finding_of("exposure", [*gap(0.004, 0.002, 0.006, p_value=0.002), figure("eb_m.js", 1.4, 1.2, 1.6)])
+    assert clear is not None
+    assert "The ratio (EB-M) is 1.40 (95%: 1.20 to 1.60)." in clear.sentence
 
 
 def test_a_sampler_as_diverse_as_real_text_is_recommended() -> None:

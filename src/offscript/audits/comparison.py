@@ -14,7 +14,7 @@ import numpy as np
 from offscript._types import FloatArray
 from offscript.audits.store import read_results
 from offscript.errors import OffscriptError
-from offscript.measures.measurement import MACHINE, Measurement
+from offscript.measures.measurement import MACHINE, P_VALUE, Measurement
 from offscript.statistics import Difference, Interval, holm, independent_difference, paired_differences
 
 LEVEL = 0.95
@@ -130,16 +130,18 @@ def compare_runs(runs: Sequence[Run], *, seed: int = 1) -> Comparison:
 
 
 def _not_comparable(first: Run, run: Run) -> dict[str, str]:
-    """Figures that have no finite value in both runs, with the reason."""
+    """Figures that have no finite value in both runs, and p-values, with the reason."""
     infinite = [
         name
         for name in first.figures.keys() & run.figures.keys()
         if not (math.isfinite(first.figures[name].value) and math.isfinite(run.figures[name].value))
     ]
+    p_values = [name for name, entry in first.figures.items() if entry.interval.method == P_VALUE]
     return {
         **{name: f"only {first.label} has it" for name in first.figures if name not in run.figures},
         **{name: f"only {run.label} has it" for name in run.figures if name not in first.figures},
         **dict.fromkeys(sorted(infinite), "it is infinite"),
+        **dict.fromkeys(p_values, "it is a p-value"),
     }
 
 

@@ -20,6 +20,9 @@ from offscript.statistics import Curve, Estimate, Interval, contributions, sampl
 INFINITIES = {"inf": math.inf, "-inf": -math.inf}
 MACHINE = "machine"  # the one part of a recipe that its hash leaves out
 
+P_VALUE = "p-value"
+"""The method of an interval around a p-value, which resampling leaves in doubt: it says how sure a figure is."""
+
 _DEPENDENT = "jackknife"  # its items are not independent: each is scored against the others
 _QUESTION = re.compile(r"[a-z][a-z0-9_-]*")
 _NAME = re.compile(r"(?!ci$|alias$|by_length\.)\S([^,\n]*\S)?(?<!_stderr)")  # these mean something else in results

@@ -19,7 +19,7 @@ from offscript.measures.question import (
     TextSettings,
     setting,
 )
-from offscript.measures.words import with_interval
+from offscript.measures.words import number, with_interval
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -31,7 +31,11 @@ if TYPE_CHECKING:
 WRONG = ("corrupted,rate=0.1", "corrupted,rate=0.3", "corrupted,rate=0.5", "random")
 """The wrong histories of an audit, from Figure 3."""
 
+MARGIN = 0.001
+"""A gap in nats of js that is small: at most what 4.5 % of the probability makes in another place (js ≥ tv²/2)."""
+
 _HISTORY = "history length"
+_WINDOW = "window of positions after the anchor"
 _WIDEST = 3  # how many times as wide as the narrowest a band may be
 
 
@@ -40,6 +44,9 @@ class ExposureSettings(TextSettings):
 
     samples: int = setting(1000, "Sequences drawn from each source.", ge=2)
     length: int | None = setting(None, "Tokens of a sequence; 50, or a table's own length.")
+    prefix: int | None = setting(
+        None, "Without an oracle: tokens of each text that the model continues; 0 for none. Usually 10.", ge=0
+    )
     distances: Names = setting(("tv", "js", "gd"), "Of tv, js, gd, kl, kl_reverse, hellinger.")
     histories: Names = setting((), "Also after: corrupted,rate=0.1 · shuffled · random.", flag="--history")
     coupled: bool = setting(True, "Draw model and data histories with the same random numbers.")
@@ -57,8 +64,12 @@ class Exposure(Question[ExposureSettings]):
     Settings = ExposureSettings
     needs = (Need.model, Need.gold)
     asked_by_default = True
-    headlines = ("eb_c.js", "eb_m.js")
-    compared = (Compared("eb_c.js", "EB-C (js)", 1.0), Compared("eb_m.js", "EB-M (js)", 1.0))
+    headlines = ("eb_c.js", "mgd_gap.js", "eb_m.js")
+    compared = (
+        Compared("eb_c.js", "EB-C (js)", 1.0),
+        Compared("mgd_gap.js", "Gap of MGD (js)", 0.0),
+        Compared("eb_m.js", "EB-M (js)", 1.0),
+    )
 
     def plan(self, subject: "Subject") -> ExposureSettings:
         """With an oracle EB-C after wrong histories too; without one EB-M, on as many sentences as there are."""
@@ -92,23 +103,37 @@ class Exposure(Question[ExposureSettings]):
         if subject.corpus and not (settings.data == "oracle" and subject.has_oracle):
             data = subject.rows(settings, count=subject.limit, length=length)
         samples = settings.samples if data is None else min(settings.samples, len(data))
+        sizes: dict[str, Any] = {"samples": samples, "length": length, "seed": subject.seed}
+        sizes |= {"distances": settings.distances, "batch_size": subject.rows_at_once()}
+        sizes["progress"] = progress.start(_passes(settings, data) * samples)
+        if not subject.has_oracle and data is not None:
+            return Answer(self._from_text(subject, settings, data, sizes), title=title)
+        if settings.prefix:
+            raise OffscriptError(
+                "--prefix with an oracle", why="against an oracle histories begin at the start", next="leave one out"
+            )
         shared = self._shared(subject, settings, samples, length) if data is None and not settings.marginal else None
         measurements = measure_exposure(
             subject.model,
             subject.oracle,
-            samples=samples,
-            length=length,
-            seed=subject.seed,
-            distances=settings.distances,
             histories=settings.histories,
             coupled=settings.coupled,
             data=data,
             marginal=settings.marginal,
             deviations=shared,
-            batch_size=subject.rows_at_once(),
-            progress=progress.start(_passes(settings, data) * samples),
+            **sizes,
         )
         return Answer(measurements, title=title)
+
+    def _from_text(
+        self, subject: "Subject", settings: ExposureSettings, data: "Tensor", sizes: "Mapping[str, Any]"
+    ) -> "list[Measurement]":
+        """Without an oracle: after anchors of real text."""
+        from offscript.measures.exposure.anchored import measure_exposure_gap
+
+        if settings.histories:
+            raise OffscriptError("--history without an oracle", why="CGD needs one", next="add --oracle MODEL")
+        return measure_exposure_gap(subject.model, data, prefix=settings.prefix, **sizes)
 
     def _shared(self, subject: "Subject", settings: ExposureSettings, samples: int, length: int) -> Any:
         """The deviations found by several workers, where the work is shared out."""
@@ -119,26 +144,21 @@ class Exposure(Question[ExposureSettings]):
             samples=samples, length=length, seed=subject.seed, batch_size=subject.rows_at_once(), **chosen
         )
 
+    def tests(self, figures: "Mapping[str, Measurement]") -> dict[str, float]:
+        """That the gap of js is 0, where there is no oracle."""
+        return {"mgd_gap.js": figures["mgd_gap_p.js"].value} if "mgd_gap.js" in figures else {}
+
     def conclude(self, figures: "Mapping[str, Measurement]", p_values: Mapping[str, float]) -> Finding | None:
-        """By EB-C where there is an oracle, else by EB-M."""
-        if not figures:
-            return None
+        """By EB-C where there is an oracle, else by the gap of js, which is the one distance that decides."""
         if "eb_c.js" in figures:
-            ratio = figures["eb_c.js"]
             sentence = "After its own histories it deviates {} times as much as after the oracle's (EB-C)."
-        else:
-            ratio = figures["eb_m.js"]
+            return _ratio_finding(figures["eb_c.js"], sentence)
+        if "mgd_gap.js" in figures:
+            return _gap_finding(figures, p_values["mgd_gap.js"])
+        if "eb_m.js" in figures:
             sentence = "Its marginals deviate {} times as much on its own histories as on the text's (EB-M)."
-        sentence = sentence.format(with_interval(ratio))
-        if ratio.interval.lower == 0 and math.isinf(ratio.interval.upper):
-            return Finding(
-                "Too few samples to tell", f"{sentence} Draw more samples than there are tokens.", "cannot tell"
-            )
-        if ratio.interval.lower > 1:
-            return Finding("Exposure bias found", sentence, "found")
-        if ratio.interval.upper < 1:
-            return Finding("It deviates less on its own histories", sentence, "fine")
-        return Finding("No exposure bias detected", sentence, "fine" if ratio.interval.upper < 1.1 else "cannot tell")
+            return _ratio_finding(figures["eb_m.js"], sentence)
+        return super().conclude(figures, p_values)
 
     def charts(self, measurements: "Sequence[Measurement]") -> list[Chart]:
         """EB-C and EB-M by distance, and CGD after each kind of history."""
@@ -154,6 +174,12 @@ class Exposure(Question[ExposureSettings]):
                 for name, chosen in drawn.items()
                 if chosen
             ]
+        if gaps := curves_of(measurements, "mgd_gap."):
+            title = "Deviation after its own continuations less that after the text (MGD), by distance"
+            charts.append((title, curve_chart(gaps, x=_WINDOW, y="gap of MGD", reference=0.0)))
+        if plain := curves_of(measurements, "eb_m_plain."):
+            title = "EB-M as the paper estimates it, which few samples push towards 1"
+            charts.append((title, curve_chart(plain, x=_HISTORY, y="EB-M", reference=1.0)))
         return [*charts, *_deviations_by_history(measurements)]
 
 
@@ -190,6 +216,52 @@ class Deviations(Question[DeviationSettings]):
 def _passes(settings: ExposureSettings, data: "Tensor | None") -> int:
     """How often each sample is read or drawn."""
     return 3 + (data is None) + 2 * len(settings.histories)
+
+
+def _ratio_finding(ratio: "Measurement", sentence: str) -> Finding:
+    sentence = sentence.format(with_interval(ratio))
+    if ratio.interval.lower == 0 and math.isinf(ratio.interval.upper):
+        return Finding("Too few samples to tell", f"{sentence} Draw more samples than there are tokens.", "cannot tell")
+    if ratio.interval.lower > 1:
+        return Finding("Exposure bias found", sentence, "found")
+    if ratio.interval.upper < 1:
+        return Finding("It deviates less on its own histories", sentence, "fine")
+    return Finding("No exposure bias detected", sentence, "fine" if ratio.interval.upper < 1.1 else "cannot tell")
+
+
+def _gap_finding(figures: "Mapping[str, Measurement]", p_value: float) -> Finding:
+    """Found where the gap's p-value is below 0.05, fine where the gap is below the margin, else undecided."""
+    gap, bounds = figures["mgd_gap.js"], figures["mgd_gap.js"].interval
+    sentence = (
+        f"After its own continuations its marginals deviate {with_interval(gap)} nats more from the text than after "
+        f"the text itself (gap of MGD by js, p = {number(p_value, 3)}). {_ratio_words(figures)}"
+    )
+    if p_value < 0.05 and bounds.lower > 0:
+        if bounds.upper < MARGIN:
+            return Finding("Negligible exposure bias", f"{sentence} The gap is below the margin of {MARGIN}.", "fine")
+        return Finding("Exposure bias found", sentence, "found")
+    if p_value < 0.05 and bounds.upper < 0:
+        return Finding("It deviates less on its own histories", sentence, "fine")
+    if bounds.upper < MARGIN:
+        return Finding("No exposure bias detected", f"{sentence} The gap is below the margin of {MARGIN}.", "fine")
+    return Finding(
+        "Too few samples to tell", f"{sentence} About {_deciding(gap):,} samples would decide.", "cannot tell"
+    )
+
+
+def _ratio_words(figures: "Mapping[str, Measurement]") -> str:
+    if "eb_m.js" in figures:
+        return f"The ratio (EB-M) is {with_interval(figures['eb_m.js'])}."
+    if "mgd_model.js" in figures and figures["mgd_model.js"].interval.lower > 0:
+        return "The deviation after the text is within noise, so there is no ratio."
+    return "Both deviations are within noise, so there is no ratio."
+
+
+def _deciding(gap: "Measurement") -> int:
+    """Samples whose interval would leave out 0 or the margin, if the gap stays what it is: errors fall as 1/√n."""
+    reach = max(gap.interval.upper - gap.value, gap.value - gap.interval.lower)
+    room = max(abs(gap.value), MARGIN - gap.value)
+    return math.ceil(gap.n * max(1.2, (reach / room) ** 2))
 
 
 def _deviations_by_history(measurements: "Sequence[Measurement]") -> list[Chart]:

@@ -39,8 +39,11 @@ class Averages:
 
     def add(self, rows: slice, columns: slice, log_probs: Tensor) -> None:
         """Predicted distributions [rows, columns, V] (eq. 3, 4)."""
-        predicted = log_probs.exp().to(self.sums)
-        self.sums[:, columns].index_add_(0, self._group[rows], predicted)
+        self.add_probabilities(rows, columns, log_probs.exp())
+
+    def add_probabilities(self, rows: slice, columns: slice, probabilities: Tensor) -> None:
+        """The same, from probabilities."""
+        self.sums[:, columns].index_add_(0, self._group[rows], probabilities.to(self.sums))
 
     def count(self, tokens: Tensor) -> None:
         """The tokens [n, lengths] that stand after each history: sample and count (eq. 2)."""

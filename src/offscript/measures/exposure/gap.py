@@ -1,0 +1,341 @@
+"""The gap MGD(M|M) - MGD(M|D) from counts over a partition of the vocabulary: its interval, its p-value, its ratio.
+
+A few hundred sentences cannot estimate a distribution over 50,000 tokens, but they can over a hundred classes of them,
+averaged over a window of positions. By the data-processing inequality and by convexity each deviation that is measured
+so is a lower bound of the full one. The gap is the difference of two such bounds: what this partition sees of it.
+
+Both deviations are too large by what sampling adds, and not by the same amount: P_M|D and P_D|D share their sentences,
+P_M|M does not. Near a model that equals its data the gap has no linear term at all. Resampling sentences therefore
+splits each deviation into its linear part and the rest: the mean of the rest is the bias, which is taken off, and the
+spread of both makes the interval (`_Resampled`).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from offscript._types import FloatArray
+from offscript.measures._figures import Figure
+from offscript.measures.distances import DISTANCES, distances
+from offscript.measures.measurement import P_VALUE
+from offscript.sampling.randomness import Seed
+from offscript.statistics import RESAMPLES, Curve, Estimate, Interval, proportion_interval
+from offscript.statistics.estimates import normal_quantile, student_quantile
+from offscript.statistics.resampling import percentile_bounds, resampled, with_average
+
+GAP_DISTANCES = ("tv", "js", "hellinger")
+"""Distances that are finite over counted text and change with every count; gd is a step, kl infinite at a zero."""
+
+GROUPS = 2000
+"""Groups of consecutive sentences that are resampled; with fewer sentences each is its own."""
+
+SINGLE, BANDS, FEWEST_COUNTS = 100, 12, 20.0
+"""Tokens that are classes of their own, bands of rarer ones, and sightings that a class must expect in a window."""
+
+WINDOWS, NARROWEST = 4, 5
+"""Windows of positions at most, and positions that each has at least."""
+
+CLEARLY = 4.0
+"""Standard errors that MGD(M|D) must lie above 0 for a ratio to be made."""
+
+_EDGE = 1 / (2**0.5 - 1)  # E|x| of a centred normal x, over what it grows by when as much noise is added again
+_LIMIT = 1e-12
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Classes of tokens: the most frequent singly, the others in bands of falling frequency."""
+
+    singles: Tensor  # [S], tokens
+    bands: Tensor  # [V, R], 1 where a token lies in a band
+    classes: Tensor  # [V], the class of each token
+
+    @classmethod
+    def of(cls, tokens: Tensor, size: int, expected: float) -> "Partition":
+        """From the frequencies of text that is not measured.
+
+        Args:
+            tokens: That text, of any shape.
+            size: Size of the vocabulary.
+            expected: How many tokens a window will hold.
+        """
+        counts = torch.bincount(tokens.flatten().cpu(), minlength=size).double()
+        shares = counts / counts.sum()
+        order = torch.argsort(counts, descending=True, stable=True)
+        least = FEWEST_COUNTS / expected
+        singles = order[: min(SINGLE, size - 1)]
+        singles = singles[shares[singles] >= least]
+        rest = order[len(singles) :]
+        remaining = float(shares[rest].sum())
+        bands = int(min(BANDS, max(2, remaining / least), len(rest)))
+        # half a sighting for every token, so that what was never seen has a place behind what was
+        weights = counts[rest] + 0.5 / max(1, len(rest))
+        above = (weights.cumsum(0) - weights) / weights.sum()
+        band_of = (above * bands).long().clamp_(max=bands - 1)
+        classes = torch.empty(size, dtype=torch.long)
+        classes[singles] = torch.arange(len(singles))
+        classes[rest] = len(singles) + band_of
+        table = torch.zeros(size, bands)
+        table[rest, band_of] = 1.0
+        return cls(singles, table, classes)
+
+    def __len__(self) -> int:
+        return len(self.singles) + self.bands.shape[1]
+
+    def of_probabilities(self, probabilities: Tensor) -> Tensor:
+        """Distributions [..., V] over the vocabulary as distributions [..., C] over the classes."""
+        device = probabilities.device
+        rare = probabilities @ self.bands.to(probabilities)
+        return torch.cat([probabilities.index_select(-1, self.singles.to(device)), rare], dim=-1)
+
+
+def windows_of(lengths: int) -> list[range]:
+    """History lengths, counted from 0, in windows of nearly equal width."""
+    count = min(max(1, lengths // NARROWEST), WINDOWS)
+    edges = [lengths * number // count for number in range(count + 1)]
+    return [range(first, end) for first, end in pairwise(edges)]
+
+
+class Tables:
+    """Distributions over the classes in each window, summed over groups of sentences: [groups, windows, C] each.
+
+    `own` and `given` are predictions after the model's own histories and after the text; `drawn` and `text` are the
+    tokens that stand there. The first two pair with the last two under an exchange of model and data.
+    """
+
+    def __init__(self, sentences: int, windows: Sequence[range], classes: int) -> None:
+        groups = min(sentences, GROUPS)
+        self.windows, self._group = windows, torch.arange(sentences) * groups // sentences
+        self.sizes = torch.bincount(self._group, minlength=groups).double()  # [groups]
+        self._window = torch.cat([torch.full((len(span),), number) for number, span in enumerate(windows)])
+        self._share = torch.cat([torch.full((len(span),), 1 / len(span)) for span in windows]).double()
+        shape = (groups, len(windows), classes)
+        self.own, self.given, self.drawn, self.text = (torch.zeros(shape, dtype=torch.float64) for _ in range(4))
+
+    def add(self, table: Tensor, rows: slice, columns: slice, values: Tensor) -> None:
+        """Add distributions [rows, columns, C] to one of the tables."""
+        weighed = values.double().cpu() * self._share[columns, None]
+        by_window = torch.zeros(len(weighed), len(self.windows), weighed.shape[2], dtype=torch.float64)
+        by_window.index_add_(1, self._window[columns], weighed)
+        table.index_add_(0, self._group[rows], by_window)
+
+    def count(self, table: Tensor, classes: Tensor) -> None:
+        """Add tokens, given by their classes [sentences, lengths]."""
+        _, windows, size = table.shape
+        places = (self._group[:, None] * windows + self._window) * size + classes
+        table.view(-1).index_add_(0, places.flatten(), self._share.expand(len(classes), -1).reshape(-1))
+
+
+def gap_figures(
+    tables: Tables,
+    names: Sequence[str],
+    *,
+    seed: Seed,
+    level: float = 0.95,
+    resamples: int = RESAMPLES,
+) -> dict[str, Figure]:
+    """`mgd_gap.d`, `mgd_gap_p.d`, `mgd_model.d`, `mgd_data.d` and, where MGD(M|D) is clear of noise, `eb_m.d`.
+
+    Args:
+        tables: What was predicted and what was counted.
+        names: Distances of `GAP_DISTANCES`.
+        seed: Of the resamples.
+        level: Of the intervals.
+        resamples: How often sentences are resampled, and how often model and data are exchanged.
+
+    Returns:
+        Figures with a curve over the windows each.
+    """
+    found = _Resampled.of(tables, names, np.random.default_rng(seed), resamples)
+    exchanges = _exchanged(tables, names, np.random.default_rng(seed), resamples)
+    figures: dict[str, Figure] = {}
+    for name in names:
+        highest = DISTANCES[name].range[1]
+        model, data = (found.deviation(side, name) for side in ("model", "data"))
+        gap = found.gap(name)
+        figures |= _gap_figure(name, gap, exchanges[name], level, highest)
+        figures[f"mgd_model.{name}"] = model.figure(level, (0.0, highest))
+        figures[f"mgd_data.{name}"] = data.figure(level, (0.0, highest))
+        if (bias := _ratio_figure(model, data, level)) is not None:
+            figures[f"eb_m.{name}"] = bias
+    return figures
+
+
+@dataclass(frozen=True)
+class _Split:
+    """A figure by window, average last: its value in the sample, and resamples of its linear part and of the rest."""
+
+    value: FloatArray  # [windows + 1]
+    linear: FloatArray  # [resamples, windows + 1]
+    rest: FloatArray  # [resamples, windows + 1]
+    smooth: bool
+    reach: float  # Student's quantile over the normal one
+    groups: int
+
+    def minus(self, other: "_Split") -> "_Split":
+        return replace(
+            self, value=self.value - other.value, linear=self.linear - other.linear, rest=self.rest - other.rest
+        )
+
+    @property
+    def unbiased(self) -> FloatArray:
+        """Without the bias of second order, which is the mean of what is not linear."""
+        return np.asarray(self.value - self.rest.mean(axis=0))
+
+    @property
+    def errors(self) -> FloatArray:
+        """How far the unbiased figure may lie from the truth: [resamples, windows + 1].
+
+        The slope is taken where the sample lies, not at the truth, and that adds to the linear part twice the variance
+        of the quadratic one: tr(HΣHΣ)/n² against half of it. It is taken off again; without that the intervals would be
+        √3 times too wide where model and data are the same. A distance with an edge keeps it.
+        """
+        centred = self.rest - self.rest.mean(axis=0)
+        slope, bend = self.linear.var(axis=0), centred.var(axis=0)
+        kept = np.maximum(slope - 2 * bend, 0.0) if self.smooth else slope
+        scale = np.sqrt(np.divide(kept, slope, out=np.zeros_like(slope), where=slope > 0))
+        return np.asarray(self.reach * (self.linear * scale + centred))
+
+    def bounds(self, level: float) -> tuple[FloatArray, FloatArray]:
+        """Bounds that allow a distance with an edge a bias of nothing to `_EDGE` times what resampling shows."""
+        low, high = percentile_bounds(self.errors, level)
+        if self.smooth:
+            return self.unbiased - high, self.unbiased - low
+        none, most = self.value, self.value - _EDGE * self.rest.mean(axis=0)
+        return np.minimum(none, most) - high, np.maximum(none, most) - low
+
+    def figure(self, level: float, limits: tuple[float, float]) -> Figure:
+        """Value and curve within what the figure can be."""
+        values, errors, (lower, upper) = self.unbiased, self.errors.std(axis=0, ddof=1), self.bounds(level)
+        resolution = limits[1] * 3 / self.groups  # the rule of three, where every resample gives the same
+        flat = upper - lower < _LIMIT
+        lower, upper = np.where(flat, values - resolution, lower), np.where(flat, values + resolution, upper)
+        upper = np.maximum(upper, limits[0] + errors)
+        lower, upper, values = (np.clip(part, *limits) for part in (lower, upper, values))
+        return _figure(values, errors, (lower, upper), level)
+
+
+@dataclass(frozen=True)
+class _Resampled:
+    """Both deviations of every distance, split under resampling of the sentences."""
+
+    splits: Mapping[tuple[str, str], _Split]
+
+    @classmethod
+    def of(cls, tables: Tables, names: Sequence[str], generator: np.random.Generator, resamples: int) -> "_Resampled":
+        joined = torch.stack([tables.own, tables.given, tables.text], dim=1)  # [groups, 3, windows, C]
+        shape, groups = joined.shape[1:], len(joined)
+        flat, sizes = joined.flatten(1).numpy(), tables.sizes.numpy()
+
+        def averages(weights: FloatArray) -> FloatArray:
+            return np.asarray((weights @ flat) / (weights @ sizes)[:, None])
+
+        whole = torch.from_numpy(averages(np.ones((1, groups)))).view(shape)
+        draws = torch.from_numpy(resampled(averages, [groups], resamples, generator)).view(-1, *shape)
+        reach = student_quantile(groups - 1, 0.975) / normal_quantile(0.975)
+        splits = {}
+        for place, side in enumerate(("model", "data")):
+            values = _distances(whole[None, place], whole[None, 2], names)
+            redrawn = _distances(draws[:, place], draws[:, 2], names)
+            shifts = draws - whole
+            for name in names:
+                first, second = slopes(name, whole[place], whole[2], values[name][0])
+                linear = (shifts[:, place] * first + shifts[:, 2] * second).sum(-1).numpy()
+                rest = redrawn[name] - values[name] - linear
+                value, linear, rest = (with_average(part) for part in (values[name], linear, rest))
+                splits[side, name] = _Split(value[0], linear, rest, name == "js", reach, groups)
+        return cls(splits)
+
+    def deviation(self, side: str, name: str) -> _Split:
+        return self.splits[side, name]
+
+    def gap(self, name: str) -> _Split:
+        return self.splits["model", name].minus(self.splits["data", name])
+
+
+def _distances(first: Tensor, second: Tensor, names: Sequence[str]) -> dict[str, FloatArray]:
+    """Between distributions [rows, windows, C]: [rows, windows]."""
+    measured = distances(first.log(), second.log(), names)
+    return {name: values.numpy() for name, values in measured.items()}
+
+
+def slopes(name: str, p: Tensor, q: Tensor, values: FloatArray) -> tuple[Tensor, Tensor]:
+    """Derivatives of a distance by both distributions [windows, C]; 0 where both are 0 and stay so."""
+    if name == "tv":
+        sign = (p - q).sign() / 2
+        return sign, -sign
+    if name == "js":
+        middle = (p + q) / 2
+        parts = [(side / middle).log() / 2 for side in (p, q)]
+    else:
+        scale = 4 * torch.from_numpy(values)[:, None].clamp_min(_LIMIT)
+        parts = [(1 - (other / side).sqrt()) / scale for side, other in ((p, q), (q, p))]
+    first, second = (part.nan_to_num(0.0, 0.0, 0.0) for part in parts)
+    return first, second
+
+
+def _exchanged(
+    tables: Tables, names: Sequence[str], generator: np.random.Generator, resamples: int
+) -> dict[str, tuple[float, FloatArray]]:
+    """The average gap as it is, and after model and data were exchanged in random sentences: [resamples].
+
+    If the model draws what the text is drawn from, the two continuations of an anchor may change places, and with them
+    what is predicted along them, without changing the distribution of anything: an exact test of that hypothesis.
+    """
+    swapped = [(tables.own, tables.given), (tables.given, tables.own), (tables.text, tables.drawn)]
+    sides = torch.stack([first for first, _ in swapped], dim=1)
+    change = torch.stack([second - first for first, second in swapped], dim=1)
+    signs = generator.integers(0, 2, size=(resamples, len(sides)))
+    signs[0] = 0  # as it is
+    sums = sides.sum(dim=0).flatten() + torch.from_numpy(signs).double() @ change.flatten(1)
+    own, given, text = (sums / tables.sizes.sum()).clamp_min_(0.0).view(resamples, *sides.shape[1:]).unbind(1)
+    on_model, on_data = _distances(own, text, names), _distances(given, text, names)
+    gaps = {name: (on_model[name] - on_data[name]).mean(axis=1) for name in names}
+    return {name: (float(values[0]), values[1:]) for name, values in gaps.items()}
+
+
+def _gap_figure(
+    name: str, gap: _Split, exchanges: tuple[float, FloatArray], level: float, highest: float
+) -> dict[str, Figure]:
+    """The gap and its p-value: the larger of the resampled one and that of the exact test.
+
+    Where the exact test cannot exclude that model and data are the same, the interval holds 0.
+    """
+    observed, nulls = exchanges
+    figure = gap.figure(level, (-highest, highest))
+    beyond = int((np.abs(gap.errors[:, -1]) >= abs(gap.unbiased[-1])).sum())
+    tails = min(int((nulls >= observed - _LIMIT).sum()), int((nulls <= observed + _LIMIT).sum()))
+    pairs = ((beyond, len(gap.errors)), (2 * tails, len(nulls)))
+    count, trials = max(pairs, key=lambda pair: (pair[0] + 1) / (pair[1] + 1))
+    p_value = min(1.0, (count + 1) / (trials + 1))
+    estimate, known = figure.estimate, figure.estimate.interval
+    if p_value > 1 - level:
+        held = Interval(min(known.lower, 0.0), max(known.upper, 0.0), level, known.method)
+        figure = Figure(Estimate(estimate.value, estimate.standard_error, held), figure.by_length)
+    around = proportion_interval(min(count, trials), trials, level=level)
+    bounds = Interval(around.interval.lower, max(around.interval.upper, p_value), level, P_VALUE)
+    p_figure = Figure(Estimate(p_value, around.standard_error, bounds))
+    return {f"mgd_gap.{name}": figure, f"mgd_gap_p.{name}": p_figure}
+
+
+def _ratio_figure(model: _Split, data: _Split, level: float) -> Figure | None:
+    """MGD(M|M) / MGD(M|D) of the averages over the windows; None where the latter is not clear of noise."""
+    top, bottom = model.unbiased[-1], data.unbiased[-1]
+    if bottom <= CLEARLY * data.errors[:, -1].std() or top <= 0:
+        return None
+    spread = (model.errors[:, -1] / top - data.errors[:, -1] / bottom).std(ddof=1)
+    value, factor = float(top / bottom), float(np.exp(normal_quantile((1 + level) / 2) * spread))
+    interval = Interval(value / factor, value * factor, level, "resampled sentences, logarithmic")
+    return Figure(Estimate(value, value * float(spread), interval))
+
+
+def _figure(values: FloatArray, errors: FloatArray, bounds: tuple[FloatArray, FloatArray], level: float) -> Figure:
+    method = "resampled sentences, bias taken off"
+    lower, upper = bounds
+    interval = Interval(float(lower[-1]), float(upper[-1]), level, method)
+    curve = Curve.of(values[:-1], (lower[:-1], upper[:-1]), level, method)
+    return Figure(Estimate(float(values[-1]), float(errors[-1]), interval), curve)
