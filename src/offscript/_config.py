@@ -25,6 +25,8 @@ MAX_BYTES = 1 << 18
 MAX_DEPTH, MAX_VALUES = 40, 50_000
 """Levels of a document, and its values with every alias written out."""
 
+MAX_DIGITS = 100
+
 _RECIPES = Path(__file__).parent / "assets" / "recipes"
 Schema = TypeVar("Schema", bound=BaseModel)
 
@@ -189,6 +191,7 @@ class _Loader(yaml.SafeLoader):
         return node
 
 
+_NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 _ODD = {
     "tag:yaml.org,2002:timestamp": "is a date; put it in quotes",
     **{f"tag:yaml.org,2002:{kind}": "is of a type not used here" for kind in ("binary", "omap", "pairs", "set")},
@@ -204,6 +207,8 @@ def _check_nodes(root: yaml.Node) -> None:
         if node.tag in _ODD:
             shown = f" {node.value}" if isinstance(node, yaml.ScalarNode) else ""
             raise _LimitError(f"line {line}:{shown[:40]} {_ODD[node.tag]}")
+        if node.tag in _NUMBERS and len(node.value) > MAX_DIGITS:
+            raise _LimitError(f"line {line}: a number has more than {MAX_DIGITS} digits")
         if sizes.get(id(node)) == 0:
             raise _LimitError(f"line {line} refers to itself")
         if id(node) not in sizes:

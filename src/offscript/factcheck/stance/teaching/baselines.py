@@ -3,7 +3,7 @@
 import re
 from abc import abstractmethod
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -313,14 +313,9 @@ class PerceptronNetwork(nn.Module):
 
     def forward(self, claims: Bag, documents: Bag, cosines: Tensor) -> Tensor:
         """Scores [rows, 4]."""
-        sums = [bag(given[0], given[1], per_sample_weights=given[2]) for bag, given in self._bags(claims, documents)]
-        hidden = (sums[0] + sums[1] + self.cosine(cosines)).relu()
+        hidden = (bag_sums(self.claim, claims) + bag_sums(self.document, documents) + self.cosine(cosines)).relu()
         scores: Tensor = self.answer(nn.functional.dropout(hidden, _DROPOUT, training=self.training))
         return scores
-
-    def _bags(self, claims: Bag, documents: Bag) -> Iterator[tuple[nn.EmbeddingBag, Bag]]:
-        yield self.claim, claims
-        yield self.document, documents
 
 
 class Perceptron(BagModel[PerceptronNetwork]):
@@ -348,6 +343,12 @@ def train_perceptron(recipe: StanceRecipe, folder: Path, *, observer: Observer |
 
 
 FEATURES = StanceKind(lambda folder, name: Perceptron(name, *read_network(folder, PerceptronNetwork)), train_perceptron)
+
+
+def bag_sums(layer: nn.EmbeddingBag, bag: Bag) -> Tensor:
+    """Each text's words added up, weighted by their frequencies [texts, width]."""
+    sums: Tensor = layer(bag[0], bag[1], per_sample_weights=bag[2])
+    return sums
 
 
 def _bag(matrix: sparse.csr_matrix) -> Bag:

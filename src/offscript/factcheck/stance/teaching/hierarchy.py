@@ -21,6 +21,7 @@ from offscript.factcheck.stance.teaching.baselines import (
     BagModel,
     Bags,
     Words,
+    bag_sums,
     read_network,
     teach_in_batches,
     unique_texts,
@@ -89,11 +90,8 @@ class HierarchyNetwork(nn.Module):
             layer(self.words(numbers).transpose(1, 2))
             for layer, numbers in ((self.claim, batch.claims), (self.text, batch.texts))
         ]
-        bags = sum(
-            layer(bag[0], bag[1], per_sample_weights=bag[2])
-            for layer, bag in ((self.claim_bag, batch.claim_bag), (self.text_bag, batch.text_bag))
-        )
-        together = torch.cat([*convolved, torch.as_tensor(bags).relu(), batch.cosines], dim=1)
+        bags = bag_sums(self.claim_bag, batch.claim_bag) + bag_sums(self.text_bag, batch.text_bag)
+        together = torch.cat([*convolved, bags.relu(), batch.cosines], dim=1)
         hidden: Tensor = nn.functional.dropout(self.shared(together).relu(), 0.3, training=self.training)
         return hidden
 
