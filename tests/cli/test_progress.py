@@ -1,8 +1,10 @@
 """What a person who follows an audit is told."""
 
+import time
+
 import pytest
 
-from offscript.cli._progress import AuditBar
+from offscript.cli._progress import AuditBar, Lines
 
 
 def follow_until_stopped() -> None:
@@ -16,6 +18,33 @@ def test_who_stops_an_audit_is_told_that_nothing_is_lost(capsys: pytest.CaptureF
     with pytest.raises(KeyboardInterrupt):
         follow_until_stopped()
     assert "answers so far are stored" in " ".join(capsys.readouterr().err.split())
+
+
+def test_off_a_terminal_each_question_has_its_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    with AuditBar(quiet=False) as bar:
+        bar.question(1, 2, "Which?", stored=False)
+        bar.start(10)(10)
+        bar.question(2, 2, "Why?", stored=True)
+    assert capsys.readouterr().err.splitlines() == [
+        "[1/2] Which?",
+        "[1/2] Which?: 0 s",
+        "[2/2] Why? (stored by an earlier run)",
+        "[2/2] Why?: 0 s",
+    ]
+
+
+def test_long_work_off_a_terminal_is_estimated(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    lines = Lines("recovery", quiet=False)
+    lines.start(100)
+    for _ in range(50):
+        now[0] += 1
+        lines.advance(1)
+    told = capsys.readouterr().err.splitlines()
+    assert told == ["recovery: 3 of 100 in 3 s, about 97 s left", "recovery: 33 of 100 in 33 s, about 67 s left"]
 
 
 def test_an_audit_that_ends_well_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:

@@ -185,6 +185,16 @@ def test_statements_are_drawn_as_bars_by_sampler() -> None:
     assert chart["data"]["values"][0]["lower"] == 0.1
 
 
+def test_nothing_is_joined_across_an_infinite_point_and_long_curves_are_smoothed() -> None:
+    values = (1.0, math.inf, 2.0)
+    points = curve_chart({"js": Curve(values, values, values, 0.95, "t")}, x="length", y="EB-M")["data"]["values"]
+    assert [(point["value"], point["part"]) for point in points] == [(1.0, 0), (2.0, 1)]
+    long = (0.5,) * 120
+    layers = curve_chart({"js": Curve(long, long, long, 0.95, "t")}, x="length", y="EB-M")["layer"]
+    assert layers[-1]["transform"][0]["frame"] == [-3, 3]
+    assert layers[-2]["mark"]["opacity"] < 0.5
+
+
 def test_a_band_without_an_end_is_not_drawn_but_its_line_is() -> None:
     curve = Curve((1.2, 1.1, math.inf), (0.0, 0.9, 1.0), (math.inf, 1.3, math.inf), 0.95, "jackknife")
     points = curve_chart({"js": curve}, x="length", y="EB-M")["data"]["values"]

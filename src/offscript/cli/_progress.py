@@ -1,9 +1,12 @@
 """Progress on standard error: what is done, how fast, and the time left."""
 
+import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -35,21 +38,60 @@ def progress_bar(*, quiet: bool) -> Bar:
 def counting(description: str, total: int | None = None, *, quiet: bool) -> Iterator["Counter"]:
     """A bar that counts up to a total, which may become known later."""
     with progress_bar(quiet=quiet) as bar:
-        yield Counter(bar, bar.add_task(description, total=total, note=""))
+        lines = Lines(description, quiet=quiet)
+        lines.start(total or 0)
+        yield Counter(bar, bar.add_task(description, total=total, note=""), lines)
+
+
+class Lines:
+    """Off a terminal, what a bar would show: a line after 3 s of work, then one every 30 s."""
+
+    FIRST, NEXT = 3.0, 30.0
+
+    def __init__(self, name: str, *, quiet: bool) -> None:
+        self._name, self._silent = name, quiet or Console(stderr=True).is_terminal
+        self.start(0)
+
+    def start(self, total: int) -> None:
+        """Begin to count up to a total."""
+        self._total, self._done, self._began = total, 0, time.monotonic()
+        self._due = self._began + self.FIRST
+
+    def advance(self, done: int, note: str = "") -> None:
+        """So many more are done."""
+        self._done += done
+        now = time.monotonic()
+        if self._silent or now < self._due:
+            return
+        self._due, spent = now + self.NEXT, now - self._began
+        left = spent * (self._total - self._done) / max(1, self._done)
+        estimate = f", about {_duration(left)} left" if self._total > self._done else ""
+        self.say(f"{self._name}: {self._done:,} of {self._total:,} in {_duration(spent)}{estimate}{note}")
+
+    def say(self, line: str) -> None:
+        """Print a line where there is no bar."""
+        if not self._silent:
+            print(line, file=sys.stderr, flush=True)
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
 class Counter:
     """Called with how many more are done; a question tells it first how many there will be."""
 
-    def __init__(self, bar: Bar, task: TaskID) -> None:
-        self._bar, self._task = bar, task
+    def __init__(self, bar: Bar, task: TaskID, lines: Lines) -> None:
+        self._bar, self._task, self._lines = bar, task, lines
 
     def start(self, total: int) -> "Counter":
         self._bar.update(self._task, total=total, completed=0)
+        self._lines.start(total)
         return self
 
     def __call__(self, done: int) -> None:
         self._bar.advance(self._task, done)
+        self._lines.advance(done)
 
 
 class TrainingBar:
@@ -58,15 +100,20 @@ class TrainingBar:
     def __init__(self, name: str, *, quiet: bool) -> None:
         self._bar, self._name, self._best = progress_bar(quiet=quiet), name, ""
         self._task: TaskID | None = None
+        self._lines, self._step = Lines(name, quiet=quiet), 0
 
     def begin(self, step: int, total: int) -> None:
         self._bar.start()
+        self._lines.start(total - step)
+        self._step = step
         self._task = self._bar.add_task(self._name, total=total, completed=step, note="")
 
     def step(self, step: int, loss: float, tokens_per_second: float) -> None:
         assert self._task is not None
         note = f"loss {loss:.3f}  {tokens_per_second:,.0f} tokens/s{self._best}"
         self._bar.update(self._task, completed=step, note=note)
+        self._lines.advance(step - self._step, f"; {note}")
+        self._step = step
 
     def validated(self, step: int, nll: float, best: float) -> None:
         self._best = f"  validation {nll:.3f} (best {best:.3f})"
@@ -82,22 +129,38 @@ class AuditBar:
     """Follows an audit: which question, how much of it is done, and the time left."""
 
     def __init__(self, *, quiet: bool) -> None:
-        self._bar, self._task = progress_bar(quiet=quiet), TaskID(0)
+        self._bar, self._quiet, self._began = progress_bar(quiet=quiet), quiet, time.monotonic()
+        self._task, self._title, self._lines = TaskID(0), "", Lines("", quiet=quiet)
 
     def __enter__(self) -> "AuditBar":
         self._bar.start()
+        self._task = self._bar.add_task("Loading and planning", total=None, note="")
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self._finish()
         self._bar.stop()
         if kind is KeyboardInterrupt:
             self._bar.console.print("offscript: stopped; answers so far are stored, and the same command resumes")
 
     def question(self, number: int, total: int, title: str, *, stored: bool) -> None:
+        self._finish()
+        self._title, self._began = f"[{number}/{total}] {title}", time.monotonic()
+        self._lines = Lines(self._title, quiet=self._quiet)
+        self._lines.say(f"{self._title}{' (stored by an earlier run)' if stored else ''}")
         note = "stored by an earlier run" if stored else ""
-        self._task = self._bar.add_task(f"[{number}/{total}] {title}".replace("[", r"\["), total=1, note=note)
-        if stored:
-            self._bar.update(self._task, completed=1)
+        self._task = self._bar.add_task(escape(self._title), total=None, note=note)
 
     def start(self, total: int) -> Counter:
-        return Counter(self._bar, self._task).start(total)
+        return Counter(self._bar, self._task, self._lines).start(total)
+
+    def _finish(self) -> None:
+        """Take the bar of the last question away, and say how long it took."""
+        if self._task in self._bar.task_ids:
+            self._bar.remove_task(self._task)
+        if self._title:
+            done = f"{self._title}: {_duration(time.monotonic() - self._began)}"
+            self._lines.say(done)
+            if not self._bar.disable:
+                self._bar.console.print(escape(done))

@@ -71,13 +71,28 @@ def audit(
         if oracle is None or shares == 1
         else Sharing(model, oracle, out, shares, Place(on, device=device)),
     )
-    plan = plan_audit(subject, split_specifications(only), settings_of(changes or ()))
-    require_asked(gates, [planned.question.name for planned in plan.asked])
+    require_writable(out)
     with AuditBar(quiet=quiet) as bar:
+        plan = plan_audit(subject, split_specifications(only), settings_of(changes or ()))
+        require_asked(gates, [planned.question.name for planned in plan.asked])
         record = run_audit(subject, plan, out, observer=bar)
     page = record.results.with_name("audit.html")
     write_page(record, page)
     conclude(record, page, gates, summary=summary, as_json=as_json)
+
+
+def require_writable(out: Path) -> None:
+    """Refuse a folder that cannot be written to, before anything is measured."""
+    import tempfile
+
+    from offscript.errors import OffscriptError
+
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=out):
+            pass
+    except OSError as fault:
+        raise OffscriptError(f"cannot write to --out {out}", why=fault.strerror or str(fault)) from fault
 
 
 def settings_of(changes: Sequence[str]) -> dict[str, dict[str, Any]]:

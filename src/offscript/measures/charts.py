@@ -39,13 +39,10 @@ def curve_chart(
     """Lines with bands over `first`, `first + 1`, …; `reference` draws a rule, such as the 1 of a ratio.
 
     Points that are infinite are left out of the drawing, and bands where they have no end; the tables have both.
+    Nothing is joined across them. Of long curves a smoothed line is drawn over faint points.
     """
-    points = [
-        {"series": name, "place": first + place, "value": value, **_bounds(lower, upper)}
-        for name, curve in curves.items()
-        for place, (value, lower, upper) in enumerate(zip(curve.values, curve.lower, curve.upper, strict=True))
-        if math.isfinite(value)
-    ]
+    points = [point for name, curve in curves.items() for point in _points(name, curve, first)]
+    longest = max((len(curve.values) for curve in curves.values()), default=0)
     along = {"field": "place", "type": "quantitative", "title": x, "axis": {"tickMinStep": 1}}
     legend = {"orient": "top", "symbolOpacity": 1} if len(curves) > 1 else None
     color = {"field": "series", "type": "nominal", "title": None, "sort": list(curves), "legend": legend}
@@ -53,13 +50,42 @@ def curve_chart(
     band = {
         "transform": [{"filter": "isValid(datum.upper)"}],
         "mark": {"type": "area", "opacity": 0.2},
-        "encoding": {**shared, "y": _quantity("lower", y), "y2": {"field": "upper"}},
+        "encoding": {**shared, "y": _quantity("lower", y), "y2": {"field": "upper"}, "detail": {"field": "bounded"}},
     }
-    line = {
-        "mark": {"type": "line", "point": len(points) < 60},
-        "encoding": {**shared, "y": _quantity("value", y), "tooltip": _tooltip(x, y)},
-    }
-    return layered([*([] if reference is None else [rule(reference)]), band, line], points)
+    value = {**shared, "y": _quantity("value", y), "tooltip": _tooltip(x, y)}
+    lines = [{"mark": {"type": "line", "point": len(points) < 60}, "encoding": {**value, "detail": {"field": "part"}}}]
+    if longest >= _LONG:
+        smooth = {**shared, "y": _quantity("smooth", y), "detail": {"field": "part"}}
+        lines = [
+            {"mark": {"type": "point", "filled": True, "opacity": 0.25, "size": 12}, "encoding": value},
+            {"transform": [_moving_mean(longest // 40)], "mark": {"type": "line"}, "encoding": smooth},
+        ]
+    return layered([*([] if reference is None else [rule(reference)]), band, *lines], points)
+
+
+_LONG = 100  # positions from which on a curve is smoothed
+
+
+def _points(name: str, curve: "Curve", first: int) -> list[dict[str, Any]]:
+    """The finite points of a curve; `part` and `bounded` count the gaps before each in its line and in its band."""
+    points: list[dict[str, Any]] = []
+    part = bounded = 0
+    for place, (value, lower, upper) in enumerate(zip(curve.values, curve.lower, curve.upper, strict=True)):
+        bounds = _bounds(lower, upper)
+        bounded += bounds["lower"] is None
+        if not math.isfinite(value):
+            part += 1
+            continue
+        at = {"series": name, "place": first + place, "value": value}
+        points.append({**at, **bounds, "part": part, "bounded": bounded})
+    return points
+
+
+def _moving_mean(reach: int) -> Specification:
+    """The mean of a point and so many on either side, within one part of one curve."""
+    mean = {"op": "mean", "field": "value", "as": "smooth"}
+    sort = [{"field": "place"}]
+    return {"window": [mean], "frame": [-reach, reach], "groupby": ["series", "part"], "sort": sort}
 
 
 def layered(layers: list[Specification], points: list[dict[str, Any]]) -> Specification:
