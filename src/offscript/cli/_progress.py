@@ -55,17 +55,20 @@ class Lines:
     def start(self, total: int) -> None:
         """Begin to count up to a total."""
         self._total, self._done, self._began = total, 0, time.monotonic()
-        self._due = self._began + self.FIRST
+        self._due, self._first = self._began + self.FIRST, (0.0, 0)
 
     def advance(self, done: int, note: str = "") -> None:
         """So many more are done."""
         self._done += done
         now = time.monotonic()
+        if not self._first[1]:
+            self._first = now, self._done  # what comes before, such as loading, says nothing of the rate
         if self._silent or now < self._due:
             return
-        self._due, spent = now + self.NEXT, now - self._began
-        left = spent * (self._total - self._done) / max(1, self._done)
-        estimate = f", about {_duration(left)} left" if self._total > self._done else ""
+        self._due, spent, estimate = now + self.NEXT, now - self._began, ""
+        if self._first[1] < self._done < self._total:
+            left = (now - self._first[0]) / (self._done - self._first[1]) * (self._total - self._done)
+            estimate = f", about {_duration(left)} left"
         self.say(f"{self._name}: {self._done:,} of {self._total:,} in {_duration(spent)}{estimate}{note}")
 
     def say(self, line: str) -> None:

@@ -53,7 +53,9 @@ def curve_chart(
         "encoding": {**shared, "y": _quantity("lower", y), "y2": {"field": "upper"}, "detail": {"field": "bounded"}},
     }
     value = {**shared, "y": _quantity("value", y), "tooltip": _tooltip(x, y)}
-    lines = [{"mark": {"type": "line", "point": len(points) < 60}, "encoding": {**value, "detail": {"field": "part"}}}]
+    lines: list[Specification] = [
+        {"mark": {"type": "line", "point": len(points) < 60}, "encoding": {**value, "detail": {"field": "part"}}}
+    ]
     if longest >= _LONG:
         smooth = {**shared, "y": _quantity("smooth", y), "detail": {"field": "part"}}
         lines = [
