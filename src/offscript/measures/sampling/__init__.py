@@ -155,7 +155,7 @@ class Sampling(Question[SamplingSettings]):
             return Finding("No setting is as diverse as real text", sentence, "cannot tell")
         best = max(diverse.values(), key=lambda kinds: kinds["corpus_bleu"].value)
         rivals = [kinds for kinds in diverse.values() if "behind_best" in kinds and 0 in kinds["behind_best"].interval]
-        sentence = f"{known} Of {len(diverse)} settings that are as diverse, {_setting(best)} comes closest to it"
+        sentence = f"{known} Of {len(diverse)} settings that are as diverse, {_setting(best)} scores highest"
         if not rivals:
             ahead = ", and all others are significantly worse" if len(diverse) > 1 else ""
             return Finding(f"Use {_sampler(best)}", f"{sentence}{ahead}.")
