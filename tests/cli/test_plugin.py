@@ -92,3 +92,11 @@ def test_a_gate_looks_at_it(audited: tuple[Path, list[dict[str, Any]]]) -> None:
 
 def test_an_experiment_asks_it(tmp_path: Path) -> None:
     assert json.loads(run(tmp_path, script=EXPERIMENT)) == ["agrees"]
+
+
+@pytest.mark.slow
+def test_worker_processes_load_it_too(tmp_path: Path) -> None:
+    grid = "measures: [{question: spaces, settings: {samples: 20, length: 5}}]\ngrid: {model: [toy, toy/other]}\n"
+    (tmp_path / "grid.yaml").write_text(grid, encoding="utf-8")
+    run(tmp_path, "sweep", "grid.yaml", "--on", "local", "--out", "out", "--quiet")
+    assert len(list(tmp_path.glob("out/*/results_*.json"))) == 2

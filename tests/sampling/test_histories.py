@@ -11,6 +11,7 @@ from offscript.corpora import WordVocabulary
 from offscript.errors import OffscriptError
 from offscript.models.tabular import Tabular
 from offscript.sampling import generate
+from offscript.sampling import histories as module
 from offscript.sampling.histories import (
     corrupted_histories,
     data_histories,
@@ -144,3 +145,41 @@ def test_one_history_cannot_be_exchanged() -> None:
 def test_the_seed_decides(make: Callable[[int], Tensor]) -> None:
     assert torch.equal(make(1), make(1))
     assert not torch.equal(make(1), make(2))
+
+
+@pytest.mark.parametrize(
+    ("histories", "expected"),
+    [
+        (data_histories(_numbered(8, 1), 8, 1, seed=7), [[6], [7], [4], [2], [3], [0], [1], [5]]),
+        (shuffled_histories(_numbered(2, 5), seed=7), [[4, 0, 3, 1, 2], [7, 8, 5, 9, 6]]),
+        (shuffled_histories(_numbered(2, 5), seed=7, first_row=3), [[1, 3, 2, 4, 0], [7, 5, 6, 9, 8]]),
+        (random_histories(100, 2, 4, seed=7), [[64, 40, 78, 63], [61, 10, 74, 42]]),
+        (
+            corrupted_histories(100 + _numbered(2, 6), 0.5, 100, seed=7),
+            [[37, 101, 102, 61, 104, 105], [106, 107, 65, 109, 97, 111]],
+        ),
+        (unrelated_histories(_numbered(8, 1), seed=7), [[4], [2], [0], [1], [7], [3], [5], [6]]),
+    ],
+    ids=["data", "shuffled", "shuffled from row 3", "random", "corrupted", "unrelated"],
+)
+def test_histories_stay_the_same_from_version_to_version(histories: Tensor, expected: list[list[int]]) -> None:
+    """Stored figures can be made again only if a seed keeps its meaning, the streams of random numbers included."""
+    assert histories.tolist() == expected
+
+
+def test_each_purpose_has_random_numbers_of_its_own() -> None:
+    """Streams 0, 3 and 11 choose tokens, transforms and first states."""
+    streams = [module._WHERE, module._WHAT, module._CHOICE, module._ORDER, module._TOKENS, module._EXCHANGE]
+    assert len({*streams, 0, 3, 11}) == len(streams) + 3
+
+
+@given(rate=st.floats(0, 1), first=st.integers(0, 9), cut=st.integers(1, 5))
+def test_parts_drawn_apart_make_up_the_whole(rate: float, first: int, cut: int) -> None:
+    histories = 100 + _numbered(6, 4)
+    for make in (
+        lambda rows, start: shuffled_histories(rows, seed=3, first_row=start),
+        lambda rows, start: random_histories(9, len(rows), 4, seed=3, first_row=start),
+        lambda rows, start: corrupted_histories(rows, rate, 50, seed=3, first_row=start),
+    ):
+        whole = make(histories, first)
+        assert torch.equal(torch.cat([make(histories[:cut], first), make(histories[cut:], first + cut)]), whole)

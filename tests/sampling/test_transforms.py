@@ -1,9 +1,11 @@
 import math
+from collections.abc import Callable
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 from torch import Tensor
 
 from offscript.errors import OffscriptError
@@ -197,3 +199,58 @@ def test_one_row_without_a_batch_is_refused() -> None:
 
 def test_half_precision_comes_out_in_full_precision() -> None:
     assert Nucleus(0.5)(torch.zeros(1, 4, dtype=torch.bfloat16)).dtype == torch.float32
+
+
+@pytest.mark.parametrize(
+    ("kind", "inside", "outside"),
+    [
+        (RandomMask, [1e-9, 0.5, 1.0, 1], [0, 0.0, -0.1, 1.0000001, 2]),
+        (RandomMaskAll, [1e-9, 0.5, 0.9999999], [0, 0.0, -0.1, 1.0, 1, 1.5]),
+        (lambda weight: NoisedTopK(2, weight), [0, 0.0, 0.5, 1.0], [-1e-9, 1.0000001, 2]),
+        (lambda k: NoisedTopK(k, 0.5), [1, 2, 10**9], [0, -1, 1.0, 1.5]),
+        (RandomTopK, [1, 2, 10**9], [0, -1, 1.0, 1.5]),
+    ],
+    ids=["random-mask", "random-mask-all", "noise weight", "noised k", "random k"],
+)
+def test_random_transforms_take_settings_up_to_their_bounds(
+    kind: Callable[[float], Transform], inside: list[float], outside: list[float]
+) -> None:
+    for value in inside:
+        kind(value)
+    for value in [*outside, math.nan, INF, -INF, True, "1"]:
+        with pytest.raises(OffscriptError, match="it takes"):
+            kind(value)  # type: ignore[arg-type]
+
+
+def test_a_random_k_is_drawn_evenly_from_one_to_its_maximum() -> None:
+    """At the largest number below one, k is the maximum; one more or one less would show."""
+    before = torch.arange(5.0).expand(30_000, -1)
+    kept = (RandomTopK(4)(before, Draws(2)) > -INF).sum(dim=1)
+    assert stats.chisquare(torch.bincount(kept, minlength=6)[1:5].numpy()).pvalue > 0.001
+    assert (int(kept.min()), int(kept.max())) == (1, 4)
+    almost_one = FixedDraws(1 - 2**-53)
+    for maximum, expected in ((1, 1), (4, 4), (5, 5), (6, 5)):
+        assert int((RandomTopK(maximum)(before[:1], almost_one) > -INF).sum()) == expected
+
+
+def test_a_random_mask_drops_tokens_at_its_rate() -> None:
+    before = torch.zeros(2000, 51)
+    before[:, 0] = 1.0
+    for transform, rows in ((RandomMask(0.7), before[:, 1:]), (RandomMaskAll(0.7), before)):
+        kept = int((transform(before, Draws(4)) > -INF)[:, 51 - rows.shape[1] :].sum())
+        assert stats.binomtest(kept, rows.numel(), 0.3).pvalue > 0.001
+    assert (RandomMask(0.7)(before, Draws(4))[:, 0] > -INF).all()
+
+
+def test_transforms_do_not_draw_with_the_numbers_that_choose_tokens() -> None:
+    asked = []
+
+    class Watching(Draws):
+        def uniform(self, step: int, first_row: int, rows: int, width: int = 1, stream: int = 0) -> Tensor:
+            asked.append((step, first_row, rows, width, stream))
+            return super().uniform(step, first_row, rows, width, stream)
+
+    RandomMask(0.5)(torch.zeros(2, 7), Watching(1), step=4, first_row=9)
+    NoisedTopK(3, 0.5)(torch.zeros(2, 7), Watching(1), step=4, first_row=9)
+    RandomTopK(3)(torch.zeros(2, 7), Watching(1), step=4, first_row=9)
+    assert asked == [(4, 9, 2, 7, 3), (4, 9, 2, 3, 3), (4, 9, 2, 1, 3)]
