@@ -145,19 +145,24 @@ class Exposure(Question[ExposureSettings]):
         )
 
     def tests(self, figures: "Mapping[str, Measurement]") -> dict[str, float]:
-        """That the gap of js is 0, where there is no oracle."""
-        return {"mgd_gap.js": figures["mgd_gap_p.js"].value} if "mgd_gap.js" in figures else {}
+        """That the gap of js is 0 where there is no oracle, else that the ratio is 1."""
+        from offscript.statistics import p_value_of
+
+        if "mgd_gap.js" in figures and "eb_c.js" not in figures:
+            return {"mgd_gap.js": figures["mgd_gap_p.js"].value}
+        ratios = [figures[name] for name in ("eb_c.js", "eb_m.js") if name in figures][:1]
+        return {ratio.name: p_value_of(ratio.estimate, ratio.n, 1.0) for ratio in ratios}
 
     def conclude(self, figures: "Mapping[str, Measurement]", p_values: Mapping[str, float]) -> Finding | None:
         """By EB-C where there is an oracle, else by the gap of js, which is the one distance that decides."""
         if "eb_c.js" in figures:
             sentence = "After its own histories it deviates {} times as much as after the oracle's (EB-C)."
-            return _ratio_finding(figures["eb_c.js"], sentence)
+            return _ratio_finding(figures["eb_c.js"], p_values["eb_c.js"], sentence)
         if "mgd_gap.js" in figures:
             return _gap_finding(figures, p_values["mgd_gap.js"])
         if "eb_m.js" in figures:
             sentence = "Its marginals deviate {} times as much on its own histories as on the text's (EB-M)."
-            return _ratio_finding(figures["eb_m.js"], sentence)
+            return _ratio_finding(figures["eb_m.js"], p_values["eb_m.js"], sentence)
         return super().conclude(figures, p_values)
 
     def charts(self, measurements: "Sequence[Measurement]") -> list[Chart]:
@@ -218,13 +223,14 @@ def _passes(settings: ExposureSettings, data: "Tensor | None") -> int:
     return 3 + (data is None) + 2 * len(settings.histories)
 
 
-def _ratio_finding(ratio: "Measurement", sentence: str) -> Finding:
+def _ratio_finding(ratio: "Measurement", p_value: float, sentence: str) -> Finding:
+    """Found where the ratio is above 1 beyond chance, fine where it is not or hardly, else undecided."""
     sentence = sentence.format(with_interval(ratio))
     if ratio.interval.lower == 0 and math.isinf(ratio.interval.upper):
         return Finding("Too few samples to tell", f"{sentence} Draw more samples than there are tokens.", "cannot tell")
-    if ratio.interval.lower > 1:
+    if ratio.interval.lower > 1 and p_value < 0.05:
         return Finding("Exposure bias found", sentence, "found")
-    if ratio.interval.upper < 1:
+    if ratio.interval.upper < 1 and p_value < 0.05:
         return Finding("It deviates less on its own histories", sentence, "fine")
     return Finding("No exposure bias detected", sentence, "fine" if ratio.interval.upper < 1.1 else "cannot tell")
 
