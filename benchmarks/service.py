@@ -1,7 +1,8 @@
 """Many clients at once: how long `offscript serve` lets them wait, and whether it ever fails one.
 
 Every client asks for one claim after the other without a pause, and no claim comes twice, so that nothing is answered
-from memory. Goal: 50 clients for 60 seconds, no error, 95 % of the answers within a second.
+from memory. Goal: 50 clients for 60 seconds, no error, 95 % of the answers within a second. `--half-open 200` holds so
+many connections beside them that begin a request and never finish it; the goal stays the same.
 """
 
 import argparse
@@ -13,7 +14,9 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
+from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import numpy as np
@@ -21,6 +24,7 @@ import psutil
 
 from offscript.factcheck.almanac import almanac_facts, draw_claims
 
+Answers = list[tuple[str, float]]  # status and seconds
 SERVE = "from offscript.cli import main; main()"
 
 
@@ -31,6 +35,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--claims", type=int, default=20_000)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--half-open", type=int, default=0, help="connections that never finish their request")
     parser.add_argument("--page", action="store_true", help="ask for the page in the place of the JSON")
     arguments = parser.parse_args()
     drawn = draw_claims(almanac_facts(), arguments.claims, seed=1)
@@ -44,7 +49,8 @@ def main() -> None:
         address = _address(service)
         path = "/check" if arguments.page else "/api/check"
         before = _processor_seconds(service.pid)
-        answers = asyncio.run(_storm(address + path, claims, arguments.clients, arguments.seconds))
+        storm = _storm(address + path, claims, arguments.clients, arguments.seconds)
+        answers = asyncio.run(_beside_half_open(storm, address, arguments.half_open))
         used = _processor_seconds(service.pid) - before
     finally:
         service.terminate()
@@ -68,14 +74,34 @@ def _processor_seconds(process: int) -> float:
     return sum(one.cpu_times().user + one.cpu_times().system for one in family)
 
 
-async def _storm(address: str, claims: Iterator[str], clients: int, seconds: float) -> list[tuple[str, float]]:
+async def _beside_half_open(storm: Coroutine[Any, Any, Answers], address: str, connections: int) -> Answers:
+    """What the storm gives while so many connections are held half-open, and opened again when they are closed."""
+    host, port = urlsplit(address).hostname, urlsplit(address).port
+
+    async def hold() -> None:
+        while True:
+            reader, writer = await asyncio.open_connection(host, port)
+            writer.write(b"GET /api/status HTTP/1.1\r\nHost: ")
+            await reader.read()
+            writer.close()
+
+    held = [asyncio.create_task(hold()) for _ in range(connections)]
+    try:
+        return await storm
+    finally:
+        for task in held:
+            task.cancel()
+        await asyncio.gather(*held, return_exceptions=True)
+
+
+async def _storm(address: str, claims: Iterator[str], clients: int, seconds: float) -> Answers:
     """Status and seconds of every answer; the first few, which load and compile, are not counted."""
     limits = httpx.Limits(max_connections=clients, max_keepalive_connections=clients)
     async with httpx.AsyncClient(limits=limits, timeout=60.0) as client:
         for claim in itertools.islice(claims, 5):
             await client.get(address, params={"claim": claim})
         end = time.perf_counter() + seconds
-        answers: list[tuple[str, float]] = []
+        answers: Answers = []
 
         async def visit() -> None:
             while time.perf_counter() < end and (claim := next(claims, None)) is not None:
@@ -90,7 +116,7 @@ async def _storm(address: str, claims: Iterator[str], clients: int, seconds: flo
         return answers
 
 
-def _report(answers: list[tuple[str, float]], clients: int, seconds: float) -> None:
+def _report(answers: Answers, clients: int, seconds: float) -> None:
     taken = np.array([duration for _, duration in answers])
     statuses = Counter(status for status, _ in answers)
     failed = sum(count for status, count in statuses.items() if status != "200")

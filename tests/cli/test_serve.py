@@ -76,3 +76,15 @@ def test_what_cannot_be_served_is_one_line(index: Path, flags: dict[str, Any], l
 
     with pytest.raises(OffscriptError, match=line):
         serve(**{"port": 0, "index": [index], **flags})
+
+
+@pytest.mark.parametrize(
+    ("host", "own"), [("127.0.0.1", True), ("localhost", True), ("127.0.0.2", True), ("::1", True), ("0.0.0.0", False)]
+)
+def test_a_service_that_only_this_machine_can_reach_answers_to_its_own_names(host: str, own: bool) -> None:
+    from offscript.cli.serve import _listening, _own_names
+
+    with _listening(host, 0) as listener:
+        names = _own_names(host, listener)
+    assert (names is not None) == own
+    assert not own or {host, "127.0.0.1", "::1", "localhost"} <= set(names or [])

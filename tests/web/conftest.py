@@ -5,7 +5,8 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
 
 import pytest
 import uvicorn
@@ -18,6 +19,7 @@ from offscript.factcheck.sources import Kind
 from offscript.factcheck.stance.stance import Stance
 from offscript.web.application import create_application
 from offscript.web.checks import ClaimChecker
+from offscript.web.server import BoundedProtocol
 
 AGREE, DISAGREE = Stance(0.9, 0.05, 0.03, 0.02), Stance(0.1, 0.8, 0.06, 0.04)
 DISCUSS, UNRELATED = Stance(0.2, 0.1, 0.6, 0.1), Stance(0.02, 0.03, 0.05, 0.9)
@@ -80,11 +82,11 @@ def documents() -> list[Document]:
 
 
 @contextmanager
-def serving(application: FastAPI) -> Iterator[str]:
+def serving(application: FastAPI, **settings: Any) -> Iterator[str]:
     """The address of the application while it is served."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
-        server = uvicorn.Server(uvicorn.Config(application, log_level="error"))
+        server = uvicorn.Server(uvicorn.Config(application, log_level="error", **settings))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
         deadline = time.monotonic() + 30
@@ -113,6 +115,17 @@ def serve() -> Iterator[Serve]:
     yield start
     for context in running:
         context.__exit__(None, None, None)
+
+
+@pytest.fixture
+def bounded() -> Callable[..., AbstractContextManager[str]]:
+    """Serve documents by `BoundedProtocol`, with other limits than its own."""
+
+    def start(documents: Sequence[Document], **limits: Any) -> AbstractContextManager[str]:
+        protocol = type("Protocol", (BoundedProtocol,), limits)
+        return serving(create_application(Staged(documents), cues=cues), http=protocol)
+
+    return start
 
 
 @pytest.fixture(scope="session")

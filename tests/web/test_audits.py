@@ -1,5 +1,6 @@
 """Stored audits behind the service: listed by model, shown cut off from it."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,18 @@ def test_results_that_cannot_be_read_are_left_out(tmp_path: Path) -> None:
         (tmp_path / name).write_text("{")
     client = TestClient(create_application(Unasked(), audits=tmp_path))
     assert "There are none here yet" in client.get("/audits").text
+
+
+@pytest.mark.parametrize("date", ["1e300", "-1e300", "NaN", "1e17", '"yesterday"', "[" * 100_000])
+def test_one_audit_of_an_impossible_date_does_not_hide_the_others(folder: Path, date: str) -> None:
+    whole = next((folder / "out").glob("**/results_*.json")).read_text()
+    forged = re.sub(r'"date": [\d.]+', f'"date": {date}', whole)
+    assert forged != whole
+    (folder / "results_9.json").write_text(forged.replace("table", "forged"))
+    listed = TestClient(create_application(Unasked(), audits=folder)).get("/audits")
+    assert listed.status_code == 200
+    assert listed.text.count('href="/audits/') == 1
+    assert "forged" not in listed.text
 
 
 def test_a_service_without_audits_has_no_such_page() -> None:

@@ -116,11 +116,10 @@ def test_the_essentials_need_no_script(bare_page: Any, serve: Serve, documents: 
 
 @pytest.fixture
 def hostile_file(tmp_path: Path) -> Path:
-    """A collection as strangers write it: script, halves of characters, a line of a megabyte, nothing at all."""
+    """A collection as strangers write it: script, a line of a megabyte, nothing at all."""
     script = "<script>document.title = 'owned'</script><img src=x onerror=\"document.title='owned'\">"
     texts = [
         f"Canberra is the capital of Australia {script}. {script} Sydney is not it.",
-        "The capital of Australia \ud800 is Canberra. Sydney \udfff is a city.",
         "Sydney capital Australia " + "x" * 1_000_000 + " Canberra",
         "",
     ]
@@ -133,7 +132,8 @@ def hostile_file(tmp_path: Path) -> Path:
 
 
 def test_hostile_documents_do_no_harm(page: Any, serve: Serve, hostile_file: Path, tmp_path: Path) -> None:
-    index = build_index(read_documents(hostile_file), tmp_path / "index")
+    halves = Document("halves", "Australia", "The capital of Australia \ud800 is Canberra. Sydney \udfff is a city.")
+    index = build_index([*read_documents(hostile_file), halves], tmp_path / "index")
     address = serve(Checker([LocalIndex(index)]))
     page.goto(f"{address}/check?claim={CLAIM}")
     links = page.locator(".documents h3 a").evaluate_all("links => links.map(link => link.href)")

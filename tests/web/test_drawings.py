@@ -7,10 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offscript.web.drawings.bars import divide
-from offscript.web.drawings.cloud import HEIGHT, LONGEST_WORD, MOST_WORDS, WIDTH, place_words
-from offscript.web.drawings.pie import cut
-from offscript.web.drawings.radar import draw_radar
+from offscript.web.drawings import HEIGHT, LONGEST_WORD, MOST_WORDS, WIDTH, cut, divide, draw_radar, place_words
 
 SHARES = st.dictionaries(st.text(min_size=1, max_size=5), st.floats(0, 1, width=32), min_size=1, max_size=6)
 

@@ -1,5 +1,6 @@
 """The service without a browser: what it answers, what it refuses, and what nobody can make it do."""
 
+import asyncio
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -15,9 +16,8 @@ from offscript.errors import OffscriptError
 from offscript.factcheck.checked import Check
 from offscript.factcheck.documents.document import Document
 from offscript.web.application import create_application
-from offscript.web.checks import OverloadedError
-from offscript.web.claims import LONGEST_CLAIM, read_claim
-from offscript.web.security import HEADERS, LARGEST_BODY
+from offscript.web.checks import LONGEST_CLAIM, Limits, OverloadedError, read_claim
+from offscript.web.security import HEADERS, LARGEST_BODY, MOST_ADDRESSES, Guard, Rate
 
 Ask = Callable[[Sequence[Document]], TestClient]
 CLAIM = "The capital of Australia is Sydney."
@@ -215,6 +215,7 @@ def test_what_is_not_there_is_one_line_on_a_page(client: TestClient, path: str, 
 def test_every_answer_carries_the_security_headers(client: TestClient, path: str) -> None:
     answer = client.get(path)
     assert {name: answer.headers[name] for name in HEADERS} == HEADERS
+    assert answer.headers["cache-control"] == ("max-age=3600" if path.startswith("/static") else "no-store")
     assert "unsafe" not in answer.headers["content-security-policy"]
 
 
@@ -257,6 +258,73 @@ def test_a_service_for_this_machine_answers_to_its_own_names_alone(ask: Ask) -> 
     application: Any = create_application(Refusing(), hosts=["127.0.0.1", "localhost"])
     assert TestClient(application, base_url="http://localhost:8000").get("/").status_code == 200
     assert TestClient(application, base_url="http://rebound.example").get("/").status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("[::1]:8000", 200),
+        ("[::1]", 200),
+        ("localhost:8000", 200),
+        ("LOCALHOST", 200),
+        ("rebound.example", 400),
+        ("[::2]:8000", 400),
+        ("[", 400),
+        ("", 400),
+        ("localhost.rebound.example", 400),
+    ],
+)
+def test_a_host_is_known_by_name_and_address_whatever_the_port(host: str, status: int) -> None:
+    client = TestClient(create_application(Refusing(), hosts=["127.0.0.1", "::1", "localhost"]))
+    assert client.get("/", headers={"host": host}).status_code == status
+
+
+@pytest.mark.parametrize("path", ["/", "/check?claim=a", "/api/status", "/static/web.js", "/nowhere"])
+def test_head_is_answered_as_get_without_a_body(client: TestClient, path: str) -> None:
+    asked, shown = client.head(path), client.get(path)
+    assert (asked.status_code, asked.content) == (shown.status_code, b"")
+    assert asked.headers["content-length"] == shown.headers["content-length"]
+
+
+def test_checks_of_one_address_are_bounded_where_they_cost_a_search() -> None:
+    application = create_application(Refusing(), limits=Limits(checks_a_minute=3))
+    client = TestClient(application)
+    assert [client.get("/api/check?claim=a").status_code for _ in range(4)] == [422, 422, 422, 429]
+    refused = client.get("/api/check?claim=a")
+    assert refused.json()["error"].startswith("too many checks from one address; try again in ")
+    assert 1 <= int(refused.headers["retry-after"]) <= 60
+    assert client.get("/check?claim=a").status_code == 429
+    assert client.get("/api/status").status_code == 200
+    other = TestClient(application, client=("192.0.2.7", 1))
+    assert other.get("/api/check?claim=a").status_code == 422
+
+
+def test_a_rate_is_of_the_last_minute_and_of_an_ipv6_network() -> None:
+    rate = Rate(2)
+    assert [rate.wait_of("2001:db8::1", 0.0), rate.wait_of("2001:db8::2", 30.0)] == [0, 0]
+    assert rate.wait_of("2001:db8::3", 40.0) == 20
+    assert rate.wait_of("2001:db8:0:1::1", 40.0) == 0
+    assert rate.wait_of("2001:db8::3", 60.0) == 0
+    for number in range(MOST_ADDRESSES + 10):
+        rate.wait_of(f"host {number}", 61.0)
+    assert len(rate._times) == MOST_ADDRESSES
+
+
+def test_a_body_that_does_not_come_is_told_so(client: TestClient) -> None:
+    async def wait_for_ever(*_: object) -> dict[str, object]:
+        await asyncio.sleep(60)
+        raise AssertionError
+
+    told: list[dict[str, Any]] = []
+
+    async def collect(message: Any) -> None:
+        told.append(message)
+
+    scope = {"type": "http", "method": "POST", "path": "/api/check", "headers": [(b"content-length", b"9")]}
+    asyncio.run(Guard(client.app, body_seconds=0.05)(scope, wait_for_ever, collect))
+    assert told[0]["status"] == 408
+    assert (b"connection", b"close") in told[0]["headers"]
+    assert told[1]["body"] == b"the body did not come within 0.05 seconds\n"
 
 
 def test_nothing_found_is_said(ask: Ask) -> None:

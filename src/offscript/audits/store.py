@@ -307,5 +307,5 @@ def _explaining(path: Path) -> Iterator[None]:
     """Convert parse errors from a foreign file into an OffscriptError."""
     try:
         yield
-    except (ValueError, KeyError, TypeError, AttributeError) as fault:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as fault:
         raise OffscriptError(f"{path} is not a file of offscript's results", why=repr(fault)) from fault

@@ -1,5 +1,6 @@
 """`offscript serve`: claims checked in the browser and over HTTP."""
 
+import ipaddress
 import json
 import os
 import socket
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 
 SETTINGS = "OFFSCRIPT_SERVE"  # how the processes of a service learn what was asked for
 WARM_UP = "The first check loads and compiles what later ones use."
-KEEP_ALIVE = 75  # seconds: more than clients and proxies keep a connection they do not use
-THIS_MACHINE = ("127.0.0.1", "localhost")
+THIS_MACHINE = ("127.0.0.1", "::1", "localhost")
+SEARCHES_A_MINUTE = 30  # of one address, where a check asks a search engine
 
 
 def serve(
@@ -33,27 +34,27 @@ def serve(
 ) -> None:
     """Serve pages and a JSON API that check claims; Ctrl-C ends it."""
     try:
-        import uvicorn
+        from offscript.web.server import run
     except ModuleNotFoundError as error:
         raise missing_package("offscript serve", str(error.name), extra="web") from error
-    settings = {
-        "index": [str(folder) for folder in index or []],
-        "search": search or [],
-        "stance": stance,
-        "ratings": str(ratings) if ratings else None,
-        "lexicons": str(lexicons) if lexicons else None,
-        "audits": str(audits) if audits else None,
-        "hosts": THIS_MACHINE if host in THIS_MACHINE else None,
-    }
-    application = application_of(settings)
     with _listening(host, port) as listener:
-        typer.echo(f"offscript listens at http://{host}:{listener.getsockname()[1]} (Ctrl-C ends it)", err=True)
-        common: dict[str, Any] = {"fd": listener.fileno(), "log_level": "warning", "timeout_keep_alive": KEEP_ALIVE}
+        settings = {
+            "index": [str(folder) for folder in index or []],
+            "search": search or [],
+            "stance": stance,
+            "ratings": str(ratings) if ratings else None,
+            "lexicons": str(lexicons) if lexicons else None,
+            "audits": str(audits) if audits else None,
+            "hosts": _own_names(host, listener),
+        }
+        application = application_of(settings)
+        named = f"[{host}]" if ":" in host else host
+        typer.echo(f"offscript listens at http://{named}:{listener.getsockname()[1]} (Ctrl-C ends it)", err=True)
         if workers == 1:
-            uvicorn.run(application, **common)
+            run(application, listener)
             return
         os.environ[SETTINGS] = json.dumps(settings)
-        uvicorn.run(f"{__name__}:application_of_environment", factory=True, workers=workers, **common)
+        run(f"{__name__}:application_of_environment", listener, workers=workers)
 
 
 def application_of_environment() -> "FastAPI":
@@ -65,7 +66,9 @@ def application_of(settings: dict[str, Any]) -> "FastAPI":
     """The application that the flags describe."""
     from offscript.factcheck.building import build_checker
     from offscript.factcheck.language import cue_counts, default_lexicons, read_lexicons
-    from offscript.web.application import EVERY_HOST, create_application
+    from offscript.web.application import create_application
+    from offscript.web.checks import Limits
+    from offscript.web.security import EVERY_HOST
 
     lexicons = _path(settings["lexicons"])
     cues = read_lexicons(lexicons) if lexicons else default_lexicons()
@@ -82,6 +85,7 @@ def application_of(settings: dict[str, Any]) -> "FastAPI":
     return create_application(
         checker,
         cues=lambda text: cue_counts(text, cues),
+        limits=Limits(checks_a_minute=SEARCHES_A_MINUTE if settings["search"] else None),
         hosts=settings["hosts"] or EVERY_HOST,
         audits=_path(settings["audits"]),
     )
@@ -91,6 +95,12 @@ def _path(text: str | None) -> Path | None:
     return Path(text) if text else None
 
 
+def _own_names(host: str, listener: socket.socket) -> list[str] | None:
+    """The names of a service that only this machine can reach; None for one that others can, whatever they call it."""
+    address = ipaddress.ip_address(listener.getsockname()[0].partition("%")[0])
+    return [*THIS_MACHINE, host] if address.is_loopback else None
+
+
 def _listening(host: str, port: int) -> socket.socket:
     """A socket at the address, so that one that is taken is told in a line."""
     listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
@@ -98,9 +108,11 @@ def _listening(host: str, port: int) -> socket.socket:
     try:
         listener.bind((host, port))
         listener.listen(1024)
-    except OSError as error:
+    except (OSError, UnicodeError, OverflowError) as error:
         listener.close()
         raise OffscriptError(
-            f"cannot listen at {host}:{port}", why=error.strerror or str(error), next="name another --port"
+            f"cannot listen at {host}:{port}",
+            why=getattr(error, "strerror", None) or str(error),
+            next="name another --port",
         ) from error
     return listener

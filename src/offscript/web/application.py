@@ -7,19 +7,17 @@ from pathlib import Path
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.responses import JSONResponse, Response
 
 from offscript import __version__
 from offscript.errors import OffscriptError
 from offscript.web import api, pages
 from offscript.web.checks import Checks, ClaimChecker, Limits, OverloadedError
+from offscript.web.pages import render
 from offscript.web.reading import Cues
-from offscript.web.rendering import render
-from offscript.web.security import HEADERS, Guard
+from offscript.web.security import CACHE_CONTROL, EVERY_HOST, HEADERS, Guard
 
 DESCRIPTION = "Checks claims against the documents that this service was started with."
-EVERY_HOST = ("*",)
 
 
 def create_application(
@@ -32,11 +30,19 @@ def create_application(
 ) -> FastAPI:
     """The application for any ASGI server.
 
-    `hosts` are the names that the service answers to; a service for this machine alone should name them, so that no
-    other site can reach it through a visitor's browser by a name that resolves to this machine. `audits` is a folder of
-    stored audits to be shown.
+    Args:
+        checker: What checks a claim, such as `offscript.factcheck.default_checker()`; several threads use it at once.
+        cues: Gives for a text its cues by lexicon and how often each occurs, for the clouds of words; none without it.
+        limits: How much is checked at once and how much may wait.
+        hosts: The names that the service answers to. A service for this machine alone should name them, so that no
+            other site can reach it through a visitor's browser by a name that resolves to this machine.
+        audits: A folder of stored audits to be shown, too.
+
+    Returns:
+        The application; `offscript serve` runs it with a bound on connections and a deadline for headers.
     """
-    checks = Checks(checker, limits or Limits())
+    limits = limits or Limits()
+    checks = Checks(checker, limits)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -64,8 +70,7 @@ def create_application(
     application.add_exception_handler(RequestValidationError, _misread)
     application.add_exception_handler(HTTPException, _not_served)
     application.add_exception_handler(Exception, _failed)
-    application.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False)
-    application.add_middleware(Guard)
+    application.add_middleware(Guard, hosts=hosts, checks_a_minute=limits.checks_a_minute)
     return application
 
 
@@ -93,7 +98,7 @@ async def _not_served(request: Request, fault: Exception) -> Response:
 async def _failed(request: Request, fault: Exception) -> Response:
     """For faults of the program itself, which are answered from outside the guard; the log has the rest."""
     answer = _told(request, 500, f"this did not work: {type(fault).__name__}; the log of the service says more")
-    answer.headers.update(HEADERS)
+    answer.headers.update({**HEADERS, "cache-control": CACHE_CONTROL})
     return answer
 
 

@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, Response
 
 from offscript.audits.audit import audits_below, read_record
 from offscript.report.page import render_page
-from offscript.web.rendering import render
+from offscript.web.pages import render
 
 # An audit's page brings its script and style with it. It runs cut off from the service: no origin, no requests.
 AUDIT_POLICY = (
@@ -44,7 +44,7 @@ def _stored(results: Path, folder: Path) -> StoredAudit | None:
         document = json.loads(results.read_text(encoding="utf-8"))
         date = datetime.fromtimestamp(document["date"], timezone.utc).strftime("%Y-%m-%d %H:%M")
         model = str(document["model_name"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
     key = hashlib.sha256(str(results.relative_to(folder)).encode("utf-8", "replace")).hexdigest()[:16]
     return StoredAudit(key, model, date, results)

@@ -1,7 +1,8 @@
-"""Checks off the event loop: a few at once, a bounded queue, and the latest remembered."""
+"""Claims as visitors type them, checked off the event loop: a few at once, a bounded queue, the latest remembered."""
 
 import asyncio
 import threading
+import unicodedata
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -11,7 +12,28 @@ from typing import Protocol, TypeVar
 from offscript.errors import OffscriptError
 from offscript.factcheck.checked import Check
 
+LONGEST_CLAIM = 500
+_INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn"}
 Result = TypeVar("Result")
+
+
+def read_claim(text: str) -> str:
+    """A claim on one line without control and format characters; one that is blank or too long is refused."""
+    if len(text) > 8 * LONGEST_CLAIM:
+        raise _too_long(len(text))
+    visible = "".join(" " if unicodedata.category(letter) in _INVISIBLE else letter for letter in text)
+    claim = " ".join(visible.split())
+    if not claim:
+        raise OffscriptError("the claim is empty", next="write a sentence that can be true or false")
+    if len(claim) > LONGEST_CLAIM:
+        raise _too_long(len(claim))
+    return claim
+
+
+def _too_long(length: int) -> OffscriptError:
+    return OffscriptError(
+        f"the claim has {length:,} characters", next=f"{LONGEST_CLAIM} are allowed; check one sentence"
+    )
 
 
 class ClaimChecker(Protocol):
@@ -27,15 +49,17 @@ class OverloadedError(OffscriptError):
 
 @dataclass(frozen=True)
 class Limits:
-    """How many checks run at once, how many wait for their turn, for how long, and how many stay in memory.
+    """How many checks run at once, how many wait for their turn, for how many seconds, and how many stay in memory.
 
     A check is work for the interpreter, of which a process has one: more at once in a process only wait for each other.
+    `checks_a_minute` bounds those of one address, for a service that asks others in its turn.
     """
 
     at_once: int = 1
     waiting: int = 200
     patience: float = 30.0
     remembered: int = 256
+    checks_a_minute: int | None = None
 
 
 class Checks:

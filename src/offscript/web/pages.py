@@ -1,25 +1,52 @@
-"""The pages: enter a claim, see what was found, read a document."""
+"""The pages: enter a claim, see what was found, read a document. Whatever is put into a template is escaped."""
 
-from typing import Annotated
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 from starlette.exceptions import HTTPException
-from starlette.responses import FileResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, Response
 
-from offscript.web.checks import Checks
-from offscript.web.claims import read_claim
-from offscript.web.manual import show_manual
+from offscript import __version__, report
+from offscript.web.api import show_manual
+from offscript.web.checks import LONGEST_CLAIM, Checks, read_claim
 from offscript.web.reading import TELLING, show_reading
-from offscript.web.rendering import STATIC_FILES, render
 from offscript.web.results import show_results
 
+_HERE = Path(__file__).parent
+_REPORT = Path(report.__file__).parent
+STATIC_FILES = {
+    "page.css": (_REPORT / "templates" / "page.css", "text/css"),
+    "web.css": (_HERE / "static" / "web.css", "text/css"),
+    "web.js": (_HERE / "static" / "web.js", "text/javascript"),
+    "icon.svg": (_HERE / "static" / "icon.svg", "image/svg+xml"),
+}
 EXAMPLES = (
     "The capital of Australia is Sydney.",
     "Germany borders Denmark.",
     "Gold is a chemical element with the symbol Au.",
 )
-
 router = APIRouter(include_in_schema=False)
+
+
+def render(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
+    """A page; text that is no valid Unicode is shown with replacement characters."""
+    common = {"version": __version__, "longest_claim": LONGEST_CLAIM, "audits": request.app.state.audits is not None}
+    text = _environment().get_template(template).render(**common, **values)
+    return HTMLResponse(text.encode("utf-8", "replace"), status_code=status)
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=FileSystemLoader(_HERE / "templates"),
+        autoescape=select_autoescape(default=True),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
 
 
 @router.get("/")

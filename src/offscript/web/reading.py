@@ -6,11 +6,17 @@ from typing import NamedTuple
 from offscript.errors import OffscriptError
 from offscript.factcheck.checked import Check, CheckedDocument, CheckedSentence
 from offscript.factcheck.stance.stance import STANCES
-from offscript.web.drawings.cloud import PlacedWord, place_words
-from offscript.web.drawings.pie import Slice, cut
-from offscript.web.drawings.radar import Radar, draw_radar
-from offscript.web.passages import Passage, shorten, tellingness, to_passage
-from offscript.web.results import document_link, stance_shares, title_of, web_address
+from offscript.web.drawings import PlacedWord, Radar, Slice, cut, draw_radar, place_words
+from offscript.web.results import (
+    Passage,
+    document_link,
+    shorten,
+    stance_shares,
+    tellingness,
+    title_of,
+    to_passage,
+    web_address,
+)
 
 TELLING = "telling"
 ORDERS = (TELLING, *STANCES)

@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import urlencode, urlsplit
 
-from offscript.factcheck.checked import Check, CheckedDocument, Verdict
+from offscript.factcheck.checked import Check, CheckedDocument, CheckedSentence, Verdict
 from offscript.factcheck.documents.document import Document
 from offscript.factcheck.sources import Kind
 from offscript.factcheck.stance.stance import STANCES, Stance
-from offscript.web.drawings.bars import Part, divide
-from offscript.web.passages import Passage, shorten, tellingness, to_passage
+from offscript.web.drawings import Part, divide
 
+SHADES = 4
+UNSHADED = "unrelated"
 VERDICT_WORDS = {Verdict.supported: "Supported", Verdict.refuted: "Refuted", Verdict.unknown: "Not enough information"}
 VERDICT_CLASSES = {Verdict.supported: "agree", Verdict.refuted: "disagree", Verdict.unknown: "unknown"}
 KIND_WORDS = {
@@ -21,6 +22,44 @@ KIND_WORDS = {
     Kind.unrated: "Unrated sources",
 }
 TEASER = 240
+
+
+class Passage(NamedTuple):
+    """A sentence with its stance; `shade` is 0 for none to `SHADES`, and `cut` counts characters not shown."""
+
+    number: int
+    text: str
+    cut: int
+    stance: str
+    percent: int
+    shade: int
+
+
+def to_passage(sentence: CheckedSentence, longest: int) -> Passage:
+    """A sentence ready to be shown."""
+    stance = sentence.stance.label
+    probability = max(sentence.stance.probabilities)
+    text, cut = shorten(sentence.text, longest)
+    return Passage(sentence.number, text, cut, stance, round(100 * probability), _shade(stance, probability))
+
+
+def tellingness(stance: Stance) -> float:
+    """How much a sentence says: taking a side counts in full, mere discussion by half."""
+    return max(stance.agree, stance.disagree) + stance.discuss / 2
+
+
+def shorten(text: str, longest: int) -> tuple[str, int]:
+    """Whole characters only: at most so many of them, in valid Unicode, and how many were left out."""
+    shown = text[:longest].encode("utf-8", "replace").decode("utf-8")
+    cut = len(text) - longest
+    return (shown, 0) if cut <= 0 else (f"{shown}…", cut)
+
+
+def _shade(stance: str, probability: float) -> int:
+    """Even steps from a fourth, the least that the most probable of four can have, to certainty."""
+    if stance == UNSHADED:
+        return 0
+    return min(SHADES, 1 + int((probability - 0.25) / 0.75 * SHADES))
 
 
 class Quote(NamedTuple):

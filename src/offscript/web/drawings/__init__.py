@@ -1,1 +1,0 @@
-"""Geometry of the drawings. The templates write it as SVG, so that a page shows them without any script."""
