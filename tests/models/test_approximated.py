@@ -219,6 +219,7 @@ def test_any_model_string_can_be_approximated(tmp_path: Path) -> None:
 def test_memory_stays_that_of_the_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many draws: no tensor has an axis for them."""
     model = InternalDistribution(Uniform(CharacterVocabulary()))
-    [counted] = model.count_all(torch.zeros(2, 3, dtype=torch.long), range(3), 10**9, 1)
-    assert counted.counts.shape == (2, 3, 27)
-    assert counted.counts.sum(dim=-1).unique().tolist() == [10**9]
+    [(positions, counts)] = model.count_all(torch.zeros(2, 3, dtype=torch.long), range(3), 10**9, 1)
+    assert positions == range(3)
+    assert counts.shape == (2, 3, 27)
+    assert counts.sum(dim=-1).unique().tolist() == [10**9]

@@ -54,8 +54,8 @@ class Approximated(LanguageModel):
     def score(self, tokens: Tensor, positions: range | None = None) -> Iterator[Scored]:
         """In the generator's own chunks, which are no longer than a model's."""
         asked = checked_positions(tokens, positions)
-        for counted in self.generator.count_all(tokens.to(self.device), asked, self.n, self.seed):
-            yield Scored(counted.positions, log_shares(counted.counts, self.n, self.floor))
+        for chunk, counts in self.generator.count_all(tokens.to(self.device), asked, self.n, self.seed):
+            yield Scored(chunk, log_shares(counts, self.n, self.floor))
 
 
 def approximate(source: Generator | LanguageModel, n: int, *, seed: int = 0, floor: float = FLOOR) -> Approximated:

@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -11,7 +10,7 @@ import torch
 from torch import Tensor
 
 from offscript.corpora.vocabularies import Vocabulary
-from offscript.models.language_model import LanguageModel, State, chunks_of, preceded_by_start, stepped
+from offscript.models.language_model import LanguageModel, State, preceded_by_start, stepwise
 
 Model = TypeVar("Model", bound=LanguageModel)
 
@@ -20,14 +19,6 @@ _MULTIPLIER, _INCREMENT = 6364136223846793005, 1442695040888963407
 
 FLOOR = 0.5
 """What is added to every token's count (Krichevsky and Trofimov 1981): a token never drawn is rare, not impossible."""
-
-
-@dataclass(frozen=True)
-class Counted:
-    """How often each token was drawn at consecutive positions; position t has read start and tokens 0 … t-1."""
-
-    positions: range
-    counts: Tensor  # [rows, len(positions), V]
 
 
 @dataclass(frozen=True)
@@ -82,12 +73,9 @@ class Generator(ABC):
     def count(self, state: State, tokens: Tensor) -> tuple[Tensor, State]:
         """Read one token a row, [rows]; answer how many of n draws were each token, [rows, V]."""
 
-    def count_all(self, tokens: Tensor, positions: range, n: int, seed: int) -> Iterator[Counted]:
-        """Counts at the positions of [rows, time] tokens, in the chunks that every model cuts them into."""
-        inputs = preceded_by_start(tokens, self.vocabulary.start)[:, : positions.stop]
-        answers = islice(stepped(self.count, self.begin(len(tokens), n, seed), inputs), positions.start, None)
-        for chunk in chunks_of(positions, len(tokens), self.vocabulary.size):
-            yield Counted(chunk, torch.stack(list(islice(answers, len(chunk))), dim=1))
+    def count_all(self, tokens: Tensor, positions: range, n: int, seed: int) -> Iterator[tuple[range, Tensor]]:
+        """Counts [rows, positions, V] at the positions of [rows, time] tokens, in the chunks of every model."""
+        return stepwise(self.count, self.begin(len(tokens), n, seed), tokens, positions, self.vocabulary)
 
 
 class TokenSource(Generator):
@@ -137,12 +125,12 @@ class InternalDistribution(ModelGenerator[LanguageModel]):
         keys = next_keys(state.keys, tokens)
         return multinomial_counts(log_probs, state.n, keys), _Inner(inner, keys, state.n)
 
-    def count_all(self, tokens: Tensor, positions: range, n: int, seed: int) -> Iterator[Counted]:
+    def count_all(self, tokens: Tensor, positions: range, n: int, seed: int) -> Iterator[tuple[range, Tensor]]:
         keys = _keys_at(preceded_by_start(tokens, self.vocabulary.start)[:, : positions.stop], seed)
         for scored in self.model.score(tokens, positions):
             own = keys[:, scored.positions.start : scored.positions.stop].flatten()
             counts = multinomial_counts(scored.log_probs.flatten(0, 1), n, own)
-            yield Counted(scored.positions, counts.view(scored.log_probs.shape))
+            yield scored.positions, counts.view(scored.log_probs.shape)
 
 
 def first_keys(rows: int, seed: int) -> Tensor:

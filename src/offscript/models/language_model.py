@@ -4,7 +4,6 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
 from typing import Protocol
 
 import torch
@@ -79,10 +78,8 @@ class LanguageModel(ABC):
         asked step by step.
         """
         asked = checked_positions(tokens, positions)
-        inputs = preceded_by_start(tokens, self.vocabulary.start)[:, : asked.stop]
-        answers = islice(stepped(self.advance, self.begin(len(tokens)), inputs), asked.start, None)
-        for chunk in chunks_of(asked, len(tokens), self.vocabulary.size):
-            yield Scored(chunk, torch.stack(list(islice(answers, len(chunk))), dim=1))
+        for chunk, log_probs in stepwise(self.advance, self.begin(len(tokens)), tokens, asked, self.vocabulary):
+            yield Scored(chunk, log_probs)
 
     def read(self, state: State, tokens: Tensor) -> tuple[Tensor, State]:
         """Read several tokens a row, [rows, time > 0]; answer the log-probabilities after the last."""
@@ -138,11 +135,24 @@ class HistoryModel(LanguageModel):
             return self.predict(read), History(read)
 
 
-def stepped(step: Callable[[State, Tensor], tuple[Tensor, State]], state: State, inputs: Tensor) -> Iterator[Tensor]:
-    """What a step answers after each of the inputs [rows, time] in turn."""
-    for column in inputs.unbind(dim=1):
+def stepwise(
+    step: Callable[[State, Tensor], tuple[Tensor, State]],
+    state: State,
+    tokens: Tensor,
+    positions: range,
+    vocabulary: Vocabulary,
+) -> Iterator[tuple[range, Tensor]]:
+    """What a step answers at the positions of [rows, time] tokens, in chunks [rows, positions, V] of bounded size."""
+    inputs, answers = preceded_by_start(tokens, vocabulary.start), []
+    chunks = chunks_of(positions, len(tokens), vocabulary.size)
+    chunk = next(chunks)
+    for position, column in enumerate(inputs[:, : positions.stop].unbind(dim=1)):
         answer, state = step(state, column)
-        yield answer
+        if position >= positions.start:
+            answers.append(answer)
+        if len(answers) == len(chunk):
+            yield chunk, torch.stack(answers, dim=1)
+            chunk, answers = next(chunks, chunk), []
 
 
 def chunks_of(positions: range, rows: int, width: int) -> Iterator[range]:

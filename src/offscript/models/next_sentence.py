@@ -5,19 +5,15 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from offscript._catalogue import CARD, WEIGHTS
-from offscript._files import replacing, sha256_of, write_json
 from offscript.corpora.vocabularies import encode_prose
 from offscript.errors import OffscriptError
 from offscript.models.hub import HubLanguageModel, MaskedLanguageModel, names_masked_model
 from offscript.models.language_model import LanguageModel
 from offscript.models.neural import NeuralLanguageModel
 from offscript.models.registry import load_model
-from offscript.models.storage import read_card
+from offscript.models.storage import read_card, read_network, write_network
 
 KIND = "next-sentence"
 Pairs = Sequence[tuple[str, str]]
@@ -119,16 +115,9 @@ def encoder_from(model: LanguageModel) -> PairEncoder:
 
 
 def save_head(head: NextSentenceHead, folder: Path, card: dict[str, Any], *, half: bool = False) -> None:
-    """Write weights and card; the card comes last, so a folder with a card is whole."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / CARD).unlink(missing_ok=True)
-    precision = torch.float16 if half else torch.float32
-    weights = {key: tensor.detach().to("cpu", precision, copy=True) for key, tensor in head.state_dict().items()}
-    with replacing(folder / WEIGHTS) as temporary:
-        save_file(weights, temporary)
+    """Write weights and card."""
     settings = {"model": head.encoder_name, "longest": head.longest, "fine_tune": head.fine_tune}
-    hashes = {WEIGHTS: sha256_of(folder / WEIGHTS)}
-    write_json(folder / CARD, {"layout": 1, "kind": KIND, "settings": settings, "sha256": hashes, **card})
+    write_network(folder, head, {"kind": KIND, "settings": settings, **card}, half)
 
 
 def load_head(folder: Path, encoder: PairEncoder) -> NextSentenceHead:
@@ -141,13 +130,7 @@ def load_head(folder: Path, encoder: PairEncoder) -> NextSentenceHead:
         raise OffscriptError(
             f"{folder} is a head for {settings['model']}, not for {encoder.name}", next="name that model"
         )
-    if sha256_of(folder / WEIGHTS) != card["sha256"][WEIGHTS]:
-        raise OffscriptError(f"{folder / WEIGHTS} is not what its card describes", next="copy or train it again")
     generator = torch.Generator()
     head = NextSentenceHead(encoder, generator=generator, longest=settings["longest"], fine_tune=settings["fine_tune"])
-    try:
-        head.load_state_dict(load_file(folder / WEIGHTS))
-    except (SafetensorError, RuntimeError) as fault:
-        why = " ".join(str(fault).split())[:300]
-        raise OffscriptError(f"{folder / WEIGHTS} does not fit {encoder.name}", why=why) from fault
+    read_network(folder, card, head)
     return head.to(next(encoder.network.parameters()).device).eval()

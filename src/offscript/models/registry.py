@@ -90,7 +90,7 @@ def _loaded(named: Specification, device: str) -> LanguageModel:
         return _by(load_shipped, named.name, named, device)
     path = Path(named.name)
     if path.exists():
-        return _by(_loader_of(path), named.name, named, device)
+        return _from_path(path, named, device)
     if path.suffix or path.is_absolute() or named.name.startswith("."):
         raise OffscriptError(f"there is no file or folder {named.name}", next="check the path")
     if close := difflib.get_close_matches(named.name, _bare_names(), n=1):
@@ -99,7 +99,7 @@ def _loaded(named: Specification, device: str) -> LanguageModel:
     return _by(HubLanguageModel.load, named.name, named, device)
 
 
-def _by(loader: Callable[..., LanguageModel], rest: str, named: Specification, device: str) -> LanguageModel:
+def _by(loader: Callable[..., LanguageModel], rest: str | Path, named: Specification, device: str) -> LanguageModel:
     settings = settings_for(loader, named.name, named.settings, also=("approximate",), device=device)
     model = loader(rest, **settings)
     if not isinstance(model, LanguageModel):
@@ -115,23 +115,15 @@ def _bare_names() -> list[str]:
     return [name.removeprefix(SHIPPED) for name in shipped_models()]
 
 
-def _loader_of(path: Path) -> Callable[..., LanguageModel]:
+def _from_path(path: Path, named: Specification, device: str) -> LanguageModel:
     if path.is_file():
         refuse_pickles(path)
     if path.suffix == ".json":
-        return _load_tabular
+        return _by(Tabular.load, path, named, device)
     if looks_pretrained(path) and not (path / CARD).is_file():
-        return HubLanguageModel.load
-    return _load_seqgan_oracle if is_seqgan_oracle(path) else _load_trained
+        return _by(HubLanguageModel.load, str(path), named, device)
+    return _by(load_seqgan_oracle if is_seqgan_oracle(path) else _load_trained, path, named, device)
 
 
-def _load_tabular(path: str) -> LanguageModel:
-    return Tabular.load(Path(path))
-
-
-def _load_seqgan_oracle(path: str, *, device: str) -> LanguageModel:
-    return load_seqgan_oracle(Path(path), device=device)
-
-
-def _load_trained(path: str, *, device: str) -> LanguageModel:
-    return load(Path(path), device=device)
+def _load_trained(folder: Path, *, device: str) -> LanguageModel:
+    return load(folder, device=device)

@@ -3,6 +3,7 @@
 The oracle is the random LSTM that the text-GAN papers draw their synthetic data from (Yu et al. 2017).
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import torch
 from pydantic import BaseModel, ConfigDict, ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
-from torch import Tensor
+from torch import Tensor, nn
 
 from offscript._catalogue import CARD, WEIGHTS
 from offscript._config import first_fault
@@ -50,37 +51,53 @@ _REMEDY = "copy the oracle's files again"
 
 
 def save(model: NeuralLanguageModel, folder: Path, *, card: dict[str, Any] | None = None, half: bool = False) -> None:
-    """Write the folder; the card is written last, so a folder with a card is whole."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Write a model's folder: weights, vocabulary and card."""
     (folder / CARD).unlink(missing_ok=True)
-    precision = torch.float16 if half else torch.float32
-    weights = {name: tensor.detach().cpu().to(precision).contiguous() for name, tensor in model.state_dict().items()}
-    with replacing(folder / WEIGHTS) as temporary:
-        save_file(weights, temporary)
-    write_json(folder / VOCABULARY, model.vocabulary.describe())
     if isinstance(model.vocabulary, HubVocabulary):
         model.vocabulary.save(folder / TOKENIZER)
-    hashes = {name: sha256_of(folder / name) for name in (WEIGHTS, VOCABULARY)}
-    write_json(folder / CARD, {"layout": 1, **model.describe(), "sha256": hashes, **(card or {})})
+    write_network(folder, model, {**model.describe(), **(card or {})}, half, {VOCABULARY: model.vocabulary.describe()})
 
 
 def load(folder: Path, *, device: str = "cpu", name: str | None = None) -> NeuralLanguageModel:
     """Read a folder that `save` wrote; a file that does not have the card's hash is refused."""
     card = read_card(folder)
-    for file in (WEIGHTS, VOCABULARY):
-        _check_hash(folder / file, card["sha256"].get(file))
+    _check_hash(folder / VOCABULARY, card)
     described = read_json_value(folder / VOCABULARY)
     if isinstance(described, dict) and (folder / TOKENIZER).is_dir():
         described |= {"name": str(folder / TOKENIZER), "revision": None}
     model = build(card["kind"], card["settings"], vocabulary_from(described))
-    try:
-        weights = load_file(folder / WEIGHTS)
-        model.load_state_dict({key: tensor.float() for key, tensor in weights.items()})
-    except (SafetensorError, RuntimeError) as fault:
-        why = " ".join(str(fault).split())
-        raise OffscriptError(f"{folder / WEIGHTS} does not hold the model its card describes", why=why) from fault
+    read_network(folder, card, model)
     model.name = name or str(folder)
     return model.to(device).eval()
+
+
+def write_network(
+    folder: Path, network: nn.Module, card: dict[str, Any], half: bool, files: Mapping[str, Any] | None = None
+) -> None:
+    """Write weights and JSON files, then the card with their hashes: a folder with a card is whole."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / CARD).unlink(missing_ok=True)
+    precision = torch.float16 if half else torch.float32
+    weights = {
+        key: tensor.detach().to("cpu", precision, copy=True).contiguous()
+        for key, tensor in network.state_dict().items()
+    }
+    with replacing(folder / WEIGHTS) as temporary:
+        save_file(weights, temporary)
+    for name, content in (files or {}).items():
+        write_json(folder / name, content)
+    hashes = {name: sha256_of(folder / name) for name in (WEIGHTS, *(files or {}))}
+    write_json(folder / CARD, {"layout": 1, **card, "sha256": hashes})
+
+
+def read_network(folder: Path, card: dict[str, Any], network: nn.Module) -> None:
+    """Fill a network with the weights of a folder, which must be those that its card describes."""
+    _check_hash(folder / WEIGHTS, card)
+    try:
+        network.load_state_dict(load_file(folder / WEIGHTS))
+    except (SafetensorError, RuntimeError) as fault:
+        why = " ".join(str(fault).split())[:300]
+        raise OffscriptError(f"{folder / WEIGHTS} does not hold the model its card describes", why=why) from fault
 
 
 def build(kind: str, settings: dict[str, Any], vocabulary: Any) -> NeuralLanguageModel:
@@ -123,10 +140,10 @@ def read_card(folder: Path) -> dict[str, Any]:
     return read_json(path, ModelCard).model_dump()
 
 
-def _check_hash(path: Path, expected: str | None) -> None:
+def _check_hash(path: Path, card: dict[str, Any]) -> None:
     if not path.is_file():
         raise OffscriptError(f"{path} is missing", next="copy the model's folder again")
-    if sha256_of(path) != expected:
+    if sha256_of(path) != card["sha256"].get(path.name):
         raise OffscriptError(
             f"{path} is not what its card describes", why="its hash differs", next="copy or train it again"
         )

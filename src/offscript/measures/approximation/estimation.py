@@ -91,8 +91,8 @@ def errors_by_draws(
 
 
 def _shares(generator: Generator, tokens: torch.Tensor, n: int, seed: int) -> Iterator[torch.Tensor]:
-    for counted in generator.count_all(tokens.to(generator.device), range(tokens.shape[1]), n, seed):
-        yield counted.counts.double() / n
+    for _, counts in generator.count_all(tokens.to(generator.device), range(tokens.shape[1]), n, seed):
+        yield counts.double() / n
 
 
 def _rectangle(texts: Texts, subset: int) -> torch.Tensor:
