@@ -30,7 +30,10 @@ PUBLIC = {
         Split Vocabulary WordVocabulary cut_into_pieces cut_to_length drop_rare_words drop_repeats encode_corpus
         exclude keep_lengths read_corpus read_sentences separate_punctuation split_sentences vocabulary_from
     """,
-    "offscript.factcheck": "",
+    "offscript.factcheck": """
+        Check Checker Document Index LocalIndex Searcher Verdict add_documents build_checker build_index check
+        check_index open_index read_documents
+    """,
     "offscript.learning": """
         BEST Course Fleet Loss Observer OptimiserSettings Standing StopSettings TRAINERS Trained Trainer build_optimiser
         course_of find_trainer learn learning_rate read_weights seeded update
@@ -57,7 +60,7 @@ PUBLIC = {
         two_stage_draws within
     """,
     "offscript.training": "ALGORITHMS Algorithm AlgorithmSettings Recipe Trained read_recipe recipe_from train",
-    "offscript.web": "",
+    "offscript.web": "Limits create_application",
 }
 ROOMS = {f"offscript.{folder.parent.name}" for folder in PACKAGE.glob("*/__init__.py")}
 

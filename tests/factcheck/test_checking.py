@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from offscript.factcheck.almanac import almanac_facts, draw_claims
 from offscript.factcheck.checked import Check, Verdict
-from offscript.factcheck.checking import CLAIM_CHARACTERS, Checker, default_checker, in_context, query_words
+from offscript.factcheck.checking import CLAIM_CHARACTERS, Checker, build_checker, in_context, query_words
 from offscript.factcheck.documents import Document
 from offscript.factcheck.index import build_index
 from offscript.factcheck.sources import Found, Kind
@@ -32,7 +32,7 @@ class Shelf:
 
 @pytest.fixture(scope="module")
 def checker() -> Checker:
-    return default_checker()
+    return build_checker()
 
 
 def _evidence(check: Check) -> list[str]:

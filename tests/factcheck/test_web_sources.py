@@ -16,10 +16,9 @@ from hypothesis import strategies as st
 
 from offscript.errors import OffscriptError
 from offscript.factcheck.sources import Kind
-from offscript.factcheck.sources.engines import Google, SearXNG, WebSearch, web_search
+from offscript.factcheck.sources.engines import Google, Listed, SearXNG, WebSearch, read_pages, web_search
 from offscript.factcheck.sources.extraction import ExtractionError, Extractor, page_of
 from offscript.factcheck.sources.fetching import Fetcher, FetchError, Patience, PublicTransport, RefusedError, is_public
-from offscript.factcheck.sources.pages import Listed, read_pages
 from offscript.factcheck.sources.ratings import Ratings
 
 HERE = frozenset({"127.0.0.1"})

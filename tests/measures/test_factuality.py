@@ -4,7 +4,7 @@ import pytest
 
 from offscript.corpora.vocabularies import WordVocabulary
 from offscript.errors import OffscriptError
-from offscript.factcheck.checking import Checker, default_checker
+from offscript.factcheck.checking import Checker, build_checker
 from offscript.measures.factuality.estimation import (
     FREE,
     PROMPTED,
@@ -20,7 +20,7 @@ SAMPLERS = ["top-k,k=1", "nucleus,p=0.9"]
 
 @pytest.fixture(scope="module")
 def checker() -> Checker:
-    return default_checker()
+    return build_checker()
 
 
 def _model(sentence: str, *others: str) -> Tabular:

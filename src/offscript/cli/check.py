@@ -27,7 +27,7 @@ def check(
     as_json: Json = False,
 ) -> None:
     """Check a claim against documents: verdict, evidence and sources. Without --index the almanac is asked."""
-    from offscript.factcheck.building import build_checker
+    from offscript.factcheck.checking import build_checker
 
     checker = build_checker(
         index or [], stance, ratings, engines=search or [], lexicons=lexicons, risk=risk, announce=_announce

@@ -64,7 +64,7 @@ def application_of_environment() -> "FastAPI":
 
 def application_of(settings: dict[str, Any]) -> "FastAPI":
     """The application that the flags describe."""
-    from offscript.factcheck.building import build_checker
+    from offscript.factcheck.checking import build_checker
     from offscript.factcheck.language import cue_counts, default_lexicons, read_lexicons
     from offscript.web.application import create_application
     from offscript.web.checks import Limits

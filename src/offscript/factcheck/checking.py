@@ -4,25 +4,34 @@ import functools
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from offscript.factcheck.almanac import almanac_index
+from offscript.errors import missing_package
+from offscript.factcheck.almanac import almanac_index, almanac_is_written
 from offscript.factcheck.analysis.words import whole_characters
 from offscript.factcheck.checked import Check, CheckedDocument, CheckedSentence, Verdict
 from offscript.factcheck.documents.document import Document
+from offscript.factcheck.index import Index
 from offscript.factcheck.inference.stance import InferenceStance
 from offscript.factcheck.inference.verdict import inference_verdicts
-from offscript.factcheck.language import language_scores
-from offscript.factcheck.queries import search
+from offscript.factcheck.language import language_scores, read_lexicons
+from offscript.factcheck.queries import query_of, search
 from offscript.factcheck.retrieval.reranking import rerank_by_title
 from offscript.factcheck.sources import Found, Kind, Provider
 from offscript.factcheck.sources.local import LocalIndex
+from offscript.factcheck.sources.ratings import Ratings, read_ratings
 from offscript.factcheck.stance.lexical import LexicalStance
-from offscript.factcheck.stance.stance import Stance, StanceModel
+from offscript.factcheck.stance.registry import stance_model
+from offscript.factcheck.stance.stance import UNRELATED, Stance, StanceModel
 from offscript.factcheck.stance.tokens import STOP_WORDS
 from offscript.factcheck.verdict import VerdictModel, stance_by_kind, telling_sentences, verdict_model
+
+if TYPE_CHECKING:
+    from offscript.factcheck.sources.engines import WebSearch
 
 CLAIM_CHARACTERS = 2_000  # characters that are checked: a claim is a sentence, not a book
 LONGEST_QUERY = 64  # words
@@ -30,13 +39,13 @@ FETCHED = 100  # documents a provider is asked for, before re-ranking
 BEGINNING = 256  # sentences that a document's stance as a whole goes by
 TINY = 1e-300
 PREFIX = 6  # letters by which words are looked for when sentences are chosen
-UNRELATED = Stance(0.0, 0.0, 0.0, 1.0)
 UNJUDGED = {Verdict.supported: 0.0, Verdict.refuted: 0.0, Verdict.unknown: 1.0}
 _WORD = re.compile(r"\w+")
 
 Language = Callable[[str], Mapping[str, float]]
 Rerank = Callable[[str, Sequence[Found]], list[Found]]
 Query = Callable[[str], Sequence[str]]
+ALMANAC = "almanac"
 
 
 def query_words(claim: str) -> list[str]:
@@ -49,10 +58,17 @@ def query_words(claim: str) -> list[str]:
 class Checker:
     """Checks claims against the documents of its providers. Several threads may use one checker.
 
-    `query` makes search words of a claim: all that tell something, since an index finds more by them than by the few
-    that search engines want (`queries.query_of`; Table 2.1, lines 5 and 12). `rerank` orders what was found, `language`
-    scores a document's words. Of all documents found the best `documents` are read, and of their sentences the best
-    `sentences`, by words shared with the claim, go through the stance model; the others count as unrelated.
+    Args:
+        providers: What finds documents: a `LocalIndex`, a search engine, or anything with `find(query, k)`.
+        stance: How a text stands to a claim; the default model without it.
+        verdicts: Makes a verdict of stances; by default the model that was fitted to the stance model.
+        query: Makes search words of a claim: by default all that tell something, since an index finds more by them than
+            by the few that search engines want (`queries.query_of`; Table 2.1, lines 5 and 12).
+        rerank: Orders what was found.
+        language: Scores a document's words.
+        documents: Of all documents found, how many are read.
+        sentences: Of their sentences, how many go through the stance model, by words shared with the claim; the others
+            count as unrelated.
     """
 
     def __init__(
@@ -136,6 +152,62 @@ class Checker:
         return stances
 
 
+def check(claim: str, *, indexes: Sequence[Path | str] = (), stance: str | None = None) -> Check:
+    """Check one claim; for many, make a checker once with `build_checker`.
+
+    Args:
+        claim: A sentence that can be true or false.
+        indexes: Folders that `offscript index` wrote, or `almanac`; the almanac without any.
+        stance: The stance model's name; the default without it.
+
+    Returns:
+        The verdict with its confidence, the evidence, and the documents that were read.
+    """
+    return build_checker(indexes, stance).check(claim)
+
+
+def build_checker(
+    indexes: Sequence[Path | str] = (),
+    stance: str | None = None,
+    ratings: Path | None = None,
+    *,
+    engines: Sequence[str] = (),
+    lexicons: Path | None = None,
+    risk: float | None = None,
+    announce: Callable[[str], None] | None = None,
+) -> Checker:
+    """A checker on these indexes, or on the almanac, and on search engines.
+
+    Args:
+        indexes: folders that `offscript index` wrote, or `almanac`; the almanac without any.
+        stance: `offscript/inference`, `offscript/stance`, `lexical` or a trained model's folder; else the default.
+        ratings: a table of web sites and how factual they are.
+        engines: search engines to ask too: `google` or `searxng`.
+        lexicons: a folder of lexicons for the language of documents.
+        risk: decide only where at most this share of decisions is wrong, if the stance model knows where that is.
+        announce: told when the almanac has to be written first, which takes a while.
+
+    Returns:
+        A checker; `check(claim)` gives the verdict, the evidence and the documents.
+    """
+    rated = read_ratings(ratings) if ratings else Ratings()
+    cues = read_lexicons(lexicons) if lexicons else None
+    local = [
+        LocalIndex(_almanac(announce), kind=Kind.high)
+        if str(folder) == ALMANAC and not Path(folder).is_dir()
+        else LocalIndex(Path(folder), ratings=rated)
+        for folder in indexes or [ALMANAC]
+    ]
+    stances = stance_model(stance) if stance else default_stance()
+    return Checker(
+        [*local, *(_web_search(name, rated) for name in engines)],
+        stance=stances,
+        verdicts=None if risk is None else default_verdicts(stances).at_risk(risk),
+        query=query_of if engines else query_words,  # search engines want few words
+        language=lambda text: language_scores(text, cues),
+    )
+
+
 def default_stance() -> StanceModel:
     """The stance model that a checker uses unless it is given another."""
     return LexicalStance()
@@ -144,11 +216,6 @@ def default_stance() -> StanceModel:
 def default_verdicts(stance: StanceModel) -> VerdictModel:
     """The verdict model that was fitted to a stance model."""
     return inference_verdicts() if isinstance(stance, InferenceStance) else verdict_model(stance.name)
-
-
-def default_checker(*, stance: StanceModel | None = None) -> Checker:
-    """A checker on the almanac that comes with the package."""
-    return Checker([LocalIndex(almanac_index(), kind=Kind.high)], stance=stance)
 
 
 def _shared_words(claim: str, sentences: Sequence[str]) -> NDArray[np.int64]:
@@ -181,3 +248,18 @@ def _checked_sentences(
 def _leaning(probabilities: Mapping[Verdict, float]) -> float:
     supported, refuted = probabilities[Verdict.supported], probabilities[Verdict.refuted]
     return (supported - refuted) / max(supported + refuted, TINY)
+
+
+def _web_search(name: str, ratings: Ratings) -> "WebSearch":
+    """The search engine of this name; its modules need the extra `web`, which other checks do without."""
+    try:
+        from offscript.factcheck.sources.engines import web_search
+    except ModuleNotFoundError as error:
+        raise missing_package(f"--search {name}", str(error.name), extra="web") from error
+    return web_search(name, ratings=ratings)
+
+
+def _almanac(announce: Callable[[str], None] | None) -> Index:
+    if announce is not None and not almanac_is_written():
+        announce("writing the almanac into the cache (once) …")
+    return almanac_index()

@@ -31,7 +31,7 @@ def create_application(
     """The application for any ASGI server.
 
     Args:
-        checker: What checks a claim, such as `offscript.factcheck.default_checker()`; several threads use it at once.
+        checker: What checks a claim, such as `offscript.factcheck.build_checker()`; several threads use it at once.
         cues: Gives for a text its cues by lexicon and how often each occurs, for the clouds of words; none without it.
         limits: How much is checked at once and how much may wait.
         hosts: The names that the service answers to. A service for this machine alone should name them, so that no

@@ -49,10 +49,15 @@ class OverloadedError(OffscriptError):
 
 @dataclass(frozen=True)
 class Limits:
-    """How many checks run at once, how many wait for their turn, for how many seconds, and how many stay in memory.
+    """How much a process checks, keeps waiting and remembers.
 
-    A check is work for the interpreter, of which a process has one: more at once in a process only wait for each other.
-    `checks_a_minute` bounds those of one address, for a service that asks others in its turn.
+    Args:
+        at_once: Checks that run at once. A check is work for the interpreter, of which a process has one: more at once
+            only wait for each other.
+        waiting: Checks that wait for their turn; one more is refused.
+        patience: Seconds after which a visitor is asked to come again; the check goes on.
+        remembered: Answers that stay in memory.
+        checks_a_minute: Checks of one address in a minute, for a service that asks others in its turn; None for any.
     """
 
     at_once: int = 1

@@ -149,8 +149,13 @@ class Index:
 def open_index(folder: Path | str, *, verify: bool = True) -> Index:
     """Open an index; a file whose size or checksum is not the manifest's, or whose offsets do not fit, is refused.
 
-    That costs two readings of every file, at a gigabyte a second or more. `verify=False` saves them, for files that
-    this process wrote itself.
+    Args:
+        folder: What `build_index` wrote.
+        verify: Read every file twice to look at checksums and offsets, at a gigabyte per second or more. False saves
+            that, for files that this process wrote itself.
+
+    Returns:
+        A snapshot that later writes do not touch.
     """
     folder = Path(folder)
     for attempt in range(ATTEMPTS):
@@ -174,7 +179,14 @@ def open_segment(folder: Path, files: SegmentFiles, *, verify: bool) -> Segment:
 
 
 def check_index(folder: Path | str) -> Index:
-    """Open an index and look at all that can be: also that ids and terms are found, and that counts add up."""
+    """Open an index and look at all that can be: also that ids and terms are found, and that counts add up.
+
+    Args:
+        folder: What `build_index` wrote.
+
+    Returns:
+        The index, open; one with a fault is refused in one line.
+    """
     index = open_index(folder)
     for segment in index.segments:
         if fault := deep_fault(segment.arrays):

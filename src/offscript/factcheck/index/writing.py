@@ -45,8 +45,15 @@ def build_index(
 ) -> Index:
     """Index documents in one pass; an index that the folder held before stays in use until this one is whole.
 
-    `progress` is told the number of documents taken in so far. Memory is bounded by `block_tokens`: blocks of so many
-    tokens are inverted in memory, written, and merged on disk.
+    Args:
+        documents: What to index; every id may occur once.
+        folder: Where the index is written; a folder that holds anything else is refused.
+        analyzer: Which terms a text is found by; by default every word in lower case.
+        progress: Told the number of documents taken in so far.
+        block_tokens: Bounds memory: blocks of so many tokens are inverted in memory, written, and merged on disk.
+
+    Returns:
+        The index, open.
     """
     with _writing(Path(folder)) as writer:
         fresh = Manifest(analyzer or Analyzer())
@@ -62,7 +69,17 @@ def add_documents(
     progress: Count | None = None,
     block_tokens: int = BLOCK_TOKENS,
 ) -> Index:
-    """Add documents to an index; one whose id is there already takes the place of the old one."""
+    """Add documents to an index; one whose id is there already takes the place of the old one.
+
+    Args:
+        folder: The index.
+        documents: What to add.
+        progress: Told the number of documents taken in so far.
+        block_tokens: Bounds memory, as in `build_index`.
+
+    Returns:
+        The index, open.
+    """
     with _writing(Path(folder)) as writer:
         old = read_manifest(writer.folder)
         added = writer.written(documents, old, progress, block_tokens)

@@ -161,8 +161,11 @@ class Ranking(NamedTuple):
 class Searcher:
     """Searches one snapshot of an index by any model. Several threads may use one searcher.
 
-    `statistics` are those of the whole collection when the index is a shard of it (see `SummedStatistics`).
-    `norms` "lucene" rounds document lengths as Lucene does; "exact" does not. `threads` is for many queries at once.
+    Args:
+        index: What to search.
+        statistics: Those of the whole collection when the index is a shard of it (see `SummedStatistics`).
+        norms: "lucene" rounds document lengths as Lucene does; "exact" does not.
+        threads: How many share the work of many queries at once; one per core by default.
     """
 
     def __init__(

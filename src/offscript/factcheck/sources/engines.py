@@ -1,23 +1,79 @@
-"""Search engines on the web as providers of documents: Google's Custom Search and SearXNG."""
+"""Search engines on the web as providers of documents: Google's Custom Search and SearXNG, and the pages they list."""
 
+import functools
+import hashlib
 import json
+import logging
 import os
-from collections.abc import Callable
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 from offscript._specification import nearest
 from offscript.errors import OffscriptError
+from offscript.factcheck.documents.document import Document
 from offscript.factcheck.sources import Found
+from offscript.factcheck.sources.extraction import ExtractionError, Extractor, Page
 from offscript.factcheck.sources.fetching import Fetched, Fetcher, FetchError
-from offscript.factcheck.sources.pages import Listed, read_pages
 from offscript.factcheck.sources.ratings import Ratings
 
+SIDE_BY_SIDE = 8
+PAGE_KINDS = ("text/html", "application/xhtml+xml", "text/plain")
+_log = logging.getLogger(__name__)
 GOOGLE = "https://www.googleapis.com/customsearch/v1"
 GOOGLE_KEY, GOOGLE_ENGINE = "GOOGLE_API_KEY", "GOOGLE_CSE_ID"
 GOOGLE_PAGE, GOOGLE_MOST = 10, 100  # results an answer holds, and results there are at all
 SEARXNG_ADDRESS = "SEARXNG_URL"
 SEARXNG_MOST_PAGES = 5
+
+
+class Listed(NamedTuple):
+    """An entry of a search engine's list."""
+
+    url: str
+    title: str
+    snippet: str
+    date: str = ""
+
+
+def read_pages(
+    listed: Sequence[Listed], fetcher: Fetcher, ratings: Ratings, *, extractor: Extractor | None = None
+) -> list[Found]:
+    """The listed pages as documents in the engine's order; one that cannot be read is known by its snippet alone.
+
+    The score falls with the place in the list, since engines do not tell theirs.
+    """
+    reading = extractor or _extractor()
+    with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
+        documents = list(pool.map(lambda entry: _document(entry, fetcher, reading), listed))
+    return [
+        Found(document, 1 / (1 + place), ratings.kind_of(document.url))
+        for place, document in enumerate(documents)
+        if document.text
+    ]
+
+
+@functools.cache
+def _extractor() -> Extractor:
+    return Extractor()
+
+
+def _document(entry: Listed, fetcher: Fetcher, extractor: Extractor) -> Document:
+    id = f"web-{hashlib.sha256(entry.url.encode('utf-8', 'replace')).hexdigest()[:16]}"
+    known = Document(id, entry.title, entry.snippet, entry.url, entry.date)
+    try:
+        fetched = fetcher.get(entry.url, accept=PAGE_KINDS)
+        page = extractor.page_of(fetched.body, fetched.kind, fetched.url) if fetched.status == 200 else Page()
+    except FetchError as fault:
+        _log.info("%s is not read: %s", entry.url, fault)
+        return known
+    except ExtractionError as fault:
+        _log.warning("%s is not read: %s", entry.url, fault)
+        return known
+    if not page.text:
+        return known
+    return Document(id, entry.title or page.title, page.text, fetched.url, page.date or entry.date)
 
 
 class SearchEngine(Protocol):

@@ -12,7 +12,11 @@ from offscript.factcheck.sources.ratings import Ratings
 class LocalIndex:
     """Finds documents in an index by a retrieval model. Several threads may ask at once.
 
-    A document's kind is that of its address by `ratings`, else `kind`.
+    Args:
+        index: An index, or its folder.
+        model: The retrieval model by name, as in `offscript ls retrieval`.
+        ratings: Gives a document's kind by its address.
+        kind: The kind of documents whose address is not rated.
     """
 
     def __init__(

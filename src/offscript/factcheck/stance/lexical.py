@@ -13,7 +13,7 @@ import numpy as np
 
 from offscript._types import FloatArray
 from offscript.factcheck._logistic import Logistic
-from offscript.factcheck.stance.stance import STANCES
+from offscript.factcheck.stance.stance import STANCES, UNRELATED
 from offscript.factcheck.stance.tokens import Token, Tokens, same_number, stem, tokens_of
 
 FEATURES = (
@@ -50,7 +50,6 @@ TERMS = (*FEATURES, *(f"{FEATURES[one]} × {FEATURES[other]}" for one, other in 
 WEIGHTS = {"word": 1.0, "name": 2.0, "number": 2.0}
 LONG = 40  # content words of a long sentence
 FEW = 3
-UNRELATED = (0.0, 0.0, 0.0, 1.0)
 
 
 class LexicalStance:
@@ -68,7 +67,7 @@ class LexicalStance:
         table = sentence_features(claim, sentences)
         stances = self._weights.probabilities(with_products(table))
         shares_nothing = table[:, FEATURES.index("coverage")] == 0
-        stances[shares_nothing | (not tokens_of(claim).content)] = UNRELATED
+        stances[shares_nothing | (not tokens_of(claim).content)] = UNRELATED.probabilities
         return stances
 
     def of_documents(self, claim: str, documents: Sequence[Sequence[str]]) -> FloatArray:
@@ -99,7 +98,7 @@ def shipped_weights() -> Logistic:
 
 def _averaged(stances: FloatArray) -> FloatArray:
     if not len(stances):
-        return np.array(UNRELATED)
+        return np.array(UNRELATED.probabilities)
     related = (1 - stances[:, -1]) ** 2 + 1e-9
     mean: FloatArray = related @ stances / related.sum()
     return mean

@@ -35,6 +35,9 @@ class Stance:
         return (self.agree, self.disagree, self.discuss, self.unrelated)
 
 
+UNRELATED = Stance(0.0, 0.0, 0.0, 1.0)
+
+
 class StanceModel(Protocol):
     """Judges texts against a claim. Implementations batch; callers give all texts of a claim at once."""
 

@@ -67,7 +67,7 @@ class Factuality(Question[FactualitySettings]):
 
     def measure(self, subject: "Subject", settings: FactualitySettings, progress: Progress) -> Answer:
         """Draw statements with every sampler and check each."""
-        from offscript.factcheck.building import build_checker
+        from offscript.factcheck.checking import build_checker
         from offscript.measures.factuality.estimation import NAMES, measure_factuality
         from offscript.measures.subject import columns_of_texts
 

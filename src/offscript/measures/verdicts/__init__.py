@@ -71,7 +71,7 @@ class Verdicts(Question[VerdictSettings]):
 def _checked(subject: "Subject", settings: VerdictSettings, progress: Progress) -> tuple[Any, dict[str, Any], str]:
     """The checked claims, how that is told in the recipe, and in the title."""
     from offscript._files import sha256_of
-    from offscript.factcheck.building import build_checker
+    from offscript.factcheck.checking import build_checker
     from offscript.factcheck.claims import read_claims
     from offscript.measures.verdicts.estimation import check_claims
     from offscript.measures.verdicts.fever import check_fever
