@@ -29,7 +29,16 @@ RISK = 0.1
 Tables = dict[str, tuple[FloatArray, FloatArray]]
 
 
-def tables_of(stance: StanceModel, collections: list[Collection], most: int, cache: Path | None) -> Tables:
+def sampled(collection: Collection, most: int) -> Collection:
+    """At most so many claims of either part, drawn at random but always the same."""
+    parts = [
+        [part[place] for place in np.random.default_rng(1).permutation(len(part))[:most]]
+        for part in (collection.fitting, collection.testing)
+    ]
+    return collection._replace(fitting=parts[0], testing=parts[1])
+
+
+def tables_of(stance: StanceModel, collections: list[Collection], cache: Path | None) -> Tables:
     """For every collection the features of its fitting and testing part, kept in a folder where one is given."""
     tables = {}
     for each in collections:
@@ -39,8 +48,8 @@ def tables_of(stance: StanceModel, collections: list[Collection], most: int, cac
             tables[each.name] = (kept["fitting"], kept["testing"])
             continue
         tables[each.name] = (
-            features_of_examples(stance, each.fitting[:most]),
-            features_of_examples(stance, each.testing[:most]),
+            features_of_examples(stance, each.fitting),
+            features_of_examples(stance, each.testing),
         )
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -52,7 +61,7 @@ def fitted_without(name: str, collections: list[Collection], tables: Tables) -> 
     """Verdicts calibrated on the fitting parts of the other collections whose labels say what a verdict says."""
     kept = [each for each in collections if each.name not in (name, "covid-fact")]
     table = np.concatenate([tables[each.name][0] for each in kept])
-    answers = [example.label for each in kept for example in each.fitting[: len(tables[each.name][0])]]
+    answers = [example.label for each in kept for example in each.fitting]
     owners = [each.name for each in kept for _ in range(len(tables[each.name][0]))]
     return fit_inference_verdicts(table, answers, owners)
 
@@ -63,7 +72,7 @@ def collection_row(each: Collection, verdicts: InferenceVerdicts, table: FloatAr
     grouped = np.column_stack([three[:, list(labels)].sum(axis=1) for labels in each.answers])
     grouped /= grouped.sum(axis=1, keepdims=True)
     answer_of = {label: place for place, labels in enumerate(each.answers) for label in labels}
-    gold = np.array([answer_of[example.label] for example in each.testing[: len(table)]])
+    gold = np.array([answer_of[example.label] for example in each.testing])
     right, confidence = grouped.argmax(axis=1) == gold, grouped.max(axis=1)
     leading, surest = three[:, :2].argmax(axis=1), three[:, :2].max(axis=1)
     decided = surest >= verdicts.risks[f"{RISK:g}"]
@@ -85,8 +94,8 @@ def calibration_error(confidence: FloatArray, right: FloatArray) -> float:
 
 def print_collections(stance: StanceModel, data: Path, most: int, cache: Path | None) -> None:
     """The table of collections, each tested with verdicts that were calibrated without it."""
-    collections = read_collections(data)
-    tables = tables_of(stance, collections, most, cache)
+    collections = [sampled(each, most) for each in read_collections(data)]
+    tables = tables_of(stance, collections, cache)
     names = ("claims", "accuracy", "majority", "gain", "calibration", "wrong", "decided")
     print(f"{'left out':<16} {' '.join(names)}")
     for each in collections:

@@ -23,10 +23,9 @@ def risk_threshold(
 ) -> float:
     """The lowest confidence from which on verdicts are wrong at most at the rate `risk`, by an upper bound.
 
-    Every collection counts the same, however many claims it has: an unseen one resembles a collection drawn at random
-    more than a claim drawn at random. The bound is that of a binomial rate (Clopper and Pearson) at the mean error over
-    the collections, for as many claims as the equal weights leave. It holds for claims like those that were given,
-    and says nothing about others.
+    Every collection counts the same, however many claims it has. The bound is that of a binomial rate (Clopper and
+    Pearson) among the decided claims, for as many claims as the unequal weights leave. It holds for claims like those
+    that were given, and says nothing about others.
 
     Args:
         confidence: Of the likelier of the two verdicts, for every claim [claims].
@@ -39,19 +38,18 @@ def risk_threshold(
         The threshold, or `NEVER` where no confidence is safe enough.
     """
     owners = np.unique(np.asarray(collections), return_inverse=True)[1]
+    weights = 1.0 / np.bincount(owners)[owners]
     surer = 1 - (1 - certainty) / SHARES  # so many bounds hold together
     for threshold in np.quantile(confidence, np.arange(SHARES) / SHARES):
         decided = confidence >= threshold
-        if _bound(wrong[decided], owners[decided], surer) <= risk:
+        if _bound(wrong[decided], weights[decided], surer) <= risk:
             return float(threshold)
     return NEVER
 
 
-def _bound(wrong: NDArray[np.bool_], owners: NDArray[np.int64], certainty: float) -> float:
-    """Upper bound of the mean error over the collections that have decided claims."""
-    sizes = np.bincount(owners).astype(np.float64)
-    present = sizes > 0
-    weights = 1.0 / (present.sum() * sizes[owners])
+def _bound(wrong: NDArray[np.bool_], weights: FloatArray, certainty: float) -> float:
+    """Upper bound of the weighted share of what is wrong."""
+    weights = weights / weights.sum()
     rate, effective = float(weights @ wrong), float(1.0 / (weights**2).sum())
     errors = rate * effective
     return float(beta.ppf(certainty, errors + 1.0, max(effective - errors, 1e-9)))

@@ -26,10 +26,10 @@ class InferenceModel:
 
     Args:
         folder: Holds the graph, its tokenizer and its card.
-        threads: Of the runtime; all cores if it is not given.
+        threads: Of the runtime; a pair is too small to gain much by more than one.
     """
 
-    def __init__(self, folder: Path, *, threads: int | None = None) -> None:
+    def __init__(self, folder: Path, *, threads: int = 1) -> None:
         from tokenizers import Tokenizer
 
         if not (folder / GRAPH).is_file():
@@ -72,11 +72,11 @@ def inference_model(folder: Path = ASSET) -> InferenceModel:
     return InferenceModel(folder)
 
 
-def _session(path: Path, threads: int | None) -> Any:
+def _session(path: Path, threads: int) -> Any:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads or 0
+    options.intra_op_num_threads = threads
     options.log_severity_level = 3
     try:
         return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
