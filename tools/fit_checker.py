@@ -24,9 +24,8 @@ from offscript.factcheck.almanac import almanac_documents, almanac_facts, almana
 from offscript.factcheck.almanac.facts import Fact
 from offscript.factcheck.checked import Verdict
 from offscript.factcheck.checking import Checker, in_context
-from offscript.factcheck.claims import JudgedClaim
+from offscript.factcheck.claims import JudgedClaim, read_fever_passages
 from offscript.factcheck.documents import Document
-from offscript.factcheck.fever import read_fever_passages
 from offscript.factcheck.index import Index, build_index
 from offscript.factcheck.retrieval import Searcher
 from offscript.factcheck.sources.local import LocalIndex

@@ -17,8 +17,7 @@ from offscript._files import write_json
 from offscript._types import FloatArray
 from offscript.factcheck.almanac import almanac_index
 from offscript.factcheck.checking import Checker
-from offscript.factcheck.claims import JudgedClaim
-from offscript.factcheck.fever import read_fever_passages
+from offscript.factcheck.claims import JudgedClaim, read_fever_passages
 from offscript.factcheck.index import Index, build_index
 from offscript.factcheck.inference.collections import read_collections
 from offscript.factcheck.inference.evaluation import UNDECIDED, features_of_examples

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from offscript.errors import OffscriptError
 from offscript.factcheck.checked import Verdict
-from offscript.factcheck.claims import JudgedClaim, read_claims
-from offscript.factcheck.fever import read_fever_passages
+from offscript.factcheck.claims import JudgedClaim, read_claims, read_fever_passages
 
 
 def _read(tmp_path: Path, *records: object) -> list[JudgedClaim]:

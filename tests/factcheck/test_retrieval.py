@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from offscript.errors import OffscriptError
 from offscript.factcheck.analysis import Analyzer
 from offscript.factcheck.checked import Verdict
+from offscript.factcheck.claims import read_fever_passages
 from offscript.factcheck.documents import Document, read_documents
 from offscript.factcheck.evaluation import evaluate
-from offscript.factcheck.fever import read_fever_passages
 from offscript.factcheck.index import Index, add_documents, build_index, delete_documents
 from offscript.factcheck.retrieval import (
     DEFAULT_MODEL,

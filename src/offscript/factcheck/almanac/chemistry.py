@@ -23,34 +23,27 @@ SERIES = {
 _PEOPLE = re.compile(r"[A-Z][\w.'’-]*(?: (?:[A-Z][\w.'’-]*|de|von|da|del|la|y|&|and))*")
 
 
-def _relation(name: str, value_type: str, phrase: str, after: str = "") -> Relation:
+def _property(name: str, value_type: str, phrase: str, after: str = "") -> Relation:
     """`The PHRASE of iron is VALUE.`, and as a claim also `Iron has the PHRASE VALUE.`"""
-    wordings = (
-        f"The {phrase} of {{subject}} is {{value}}{after}.",
-        f"{{subject}} has the {phrase} {{value}}{after}.",
-    )
-    return Relation(name, "element", value_type, f"The {phrase} of {{subject}} is {{values}}{after}.", wordings)
+    sentence = f"The {phrase} of {{subject}} is {{values}}{after}."
+    return Relation.of(name, "element", value_type, sentence, f"{{subject}} has the {phrase} {{value}}{after}.")
 
 
-SYMBOL = _relation("symbol", "symbol", "chemical symbol")
-ATOMIC_NUMBER = _relation("atomic-number", "number", "atomic number")
-ATOMIC_WEIGHT = _relation("atomic-weight", "number", "atomic weight")
-MELTING_POINT = _relation("melting-point", "number", "melting point", " degrees Celsius")
-BOILING_POINT = _relation("boiling-point", "number", "boiling point", " degrees Celsius")
-CONFIGURATION = _relation("configuration", "configuration", "electron configuration")
-GROUP = Relation(
-    "group",
-    "element",
-    "number",
-    "{subject} is a chemical element of group {values}.",
-    ("{subject} is a chemical element of group {value}.", "{subject} is in group {value}."),
+SYMBOL = _property("symbol", "symbol", "chemical symbol")
+ATOMIC_NUMBER = _property("atomic-number", "number", "atomic number")
+ATOMIC_WEIGHT = _property("atomic-weight", "number", "atomic weight")
+MELTING_POINT = _property("melting-point", "number", "melting point", " degrees Celsius")
+BOILING_POINT = _property("boiling-point", "number", "boiling point", " degrees Celsius")
+CONFIGURATION = _property("configuration", "configuration", "electron configuration")
+GROUP = Relation.of(
+    "group", "element", "number", "{subject} is a chemical element of group {values}.", "{subject} is in group {value}."
 )
-PERIOD = Relation(
+PERIOD = Relation.of(
     "period",
     "element",
     "number",
     "{subject} is a chemical element of period {values}.",
-    ("{subject} is a chemical element of period {value}.", "{subject} is in period {value}."),
+    "{subject} is in period {value}.",
 )
 SERIES_OF = Relation(
     "series",
@@ -59,20 +52,10 @@ SERIES_OF = Relation(
     "The element {subject} is {values}.",
     ("{subject} is {value}.", "The element {subject} is {value}."),
 )
-DISCOVERER = Relation(
-    "discoverer",
-    "element",
-    "person",
-    "{subject} was discovered by {values}.",
-    ("{subject} was discovered by {value}.", "{value} discovered {subject}."),
+DISCOVERER = Relation.of(
+    "discoverer", "element", "person", "{subject} was discovered by {values}.", "{value} discovered {subject}."
 )
-DISCOVERY_YEAR = Relation(
-    "discovery-year",
-    "element",
-    "year",
-    "{subject} was discovered in {values}.",
-    ("{subject} was discovered in {value}.",),
-)
+DISCOVERY_YEAR = Relation.of("discovery-year", "element", "year", "{subject} was discovered in {values}.")
 
 
 def chemistry() -> Iterator[Fact]:

@@ -32,6 +32,11 @@ class Relation:
     sentence: str
     claims: tuple[str, ...]
 
+    @classmethod
+    def of(cls, name: str, subject_type: str, value_type: str, sentence: str, *wordings: str) -> "Relation":
+        """A relation whose sentence is also the first wording of its claims."""
+        return cls(name, subject_type, value_type, sentence, (sentence.replace("{values}", "{value}"), *wordings))
+
 
 @dataclass(frozen=True)
 class Fact:

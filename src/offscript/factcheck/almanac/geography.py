@@ -25,91 +25,59 @@ UNSETTLED = ("IL", "PS", "EH")  # whose capitals the sources tell differently
 SMALLEST_CITY = 15_000
 URL = "https://www.geonames.org/{}"
 
-CAPITAL = Relation(
-    "capital",
-    "country",
-    "city",
-    "The capital of {subject} is {values}.",
-    ("The capital of {subject} is {value}.", "{value} is the capital of {subject}."),
+CAPITAL = Relation.of(
+    "capital", "country", "city", "The capital of {subject} is {values}.", "{value} is the capital of {subject}."
 )
-CONTINENT = Relation(
-    "continent",
-    "country",
-    "continent",
-    "{subject} lies in {values}.",
-    ("{subject} lies in {value}.", "{subject} is located in {value}."),
+CONTINENT = Relation.of(
+    "continent", "country", "continent", "{subject} lies in {values}.", "{subject} is located in {value}."
 )
-BORDERS = Relation(
-    "borders",
-    "country",
-    "country",
-    "{subject} borders {values}.",
-    ("{subject} borders {value}.", "{subject} shares a border with {value}."),
+BORDERS = Relation.of(
+    "borders", "country", "country", "{subject} borders {values}.", "{subject} shares a border with {value}."
 )
-POPULATION = Relation(
+POPULATION = Relation.of(
     "population",
     "country",
     "number",
     "The population of {subject} is {values}.",
-    ("The population of {subject} is {value}.", "{subject} has a population of {value}."),
+    "{subject} has a population of {value}.",
 )
-AREA = Relation(
+AREA = Relation.of(
     "area",
     "country",
     "number",
     "The area of {subject} is {values} square kilometres.",
-    ("The area of {subject} is {value} square kilometres.", "{subject} has an area of {value} square kilometres."),
+    "{subject} has an area of {value} square kilometres.",
 )
-CURRENCY = Relation(
+CURRENCY = Relation.of(
     "currency",
     "country",
     "currency",
     "The currency of {subject} is the {values}.",
-    ("The currency of {subject} is the {value}.", "The {value} is the currency of {subject}."),
+    "The {value} is the currency of {subject}.",
 )
-OFFICIAL_LANGUAGE = Relation(
+OFFICIAL_LANGUAGE = Relation.of(
     "official-language",
     "country",
     "language",
     "The official language of {subject} is {values}.",
-    ("The official language of {subject} is {value}.", "{value} is an official language of {subject}."),
+    "{value} is an official language of {subject}.",
 )
-CALLING_CODE = Relation(
-    "calling-code",
-    "country",
-    "code",
-    "The calling code of {subject} is +{values}.",
-    ("The calling code of {subject} is +{value}.",),
-)
-DOMAIN = Relation(
+CALLING_CODE = Relation.of("calling-code", "country", "code", "The calling code of {subject} is +{values}.")
+DOMAIN = Relation.of(
     "domain",
     "country",
     "code",
     "The Internet domain of {subject} is {values}.",
-    ("The Internet domain of {subject} is {value}.", "{value} is the Internet domain of {subject}."),
+    "{value} is the Internet domain of {subject}.",
 )
 ALIAS = Relation("alias", "country", "name", "{subject} is also known as {values}.", ())
-CITY_COUNTRY = Relation(
-    "city-country",
-    "city",
-    "country",
-    "{subject} is a city in {values}.",
-    ("{subject} is a city in {value}.", "The city of {subject} is in {value}."),
+CITY_COUNTRY = Relation.of(
+    "city-country", "city", "country", "{subject} is a city in {values}.", "The city of {subject} is in {value}."
 )
-CITY_POPULATION = Relation(
-    "city-population",
-    "city",
-    "number",
-    "The city of {subject} has a population of {values}.",
-    ("The city of {subject} has a population of {value}.",),
+CITY_POPULATION = Relation.of(
+    "city-population", "city", "number", "The city of {subject} has a population of {values}."
 )
-TIME_ZONE = Relation(
-    "time-zone",
-    "city",
-    "time zone",
-    "The city of {subject} is in the time zone {values}.",
-    ("The city of {subject} is in the time zone {value}.",),
-)
+TIME_ZONE = Relation.of("time-zone", "city", "time zone", "The city of {subject} is in the time zone {values}.")
 COUNTY_STATE = Relation(
     "county-state",
     "county",
@@ -117,13 +85,7 @@ COUNTY_STATE = Relation(
     "{subject} is a county in {values}, United States.",
     ("{subject} is in {value}.", "{subject} is a county in {value}."),
 )
-STATE_CODE = Relation(
-    "state-code",
-    "state",
-    "code",
-    "The postal abbreviation of {subject} is {values}.",
-    ("The postal abbreviation of {subject} is {value}.",),
-)
+STATE_CODE = Relation.of("state-code", "state", "code", "The postal abbreviation of {subject} is {values}.")
 
 
 def geography() -> Iterator[Fact]:

@@ -15,10 +15,9 @@ from offscript._files import cache_folder, sha256_of
 from offscript.errors import OffscriptError
 from offscript.factcheck.analysis import Analyzer
 from offscript.factcheck.checked import Verdict
-from offscript.factcheck.claims import JudgedClaim, Place, read_claims
+from offscript.factcheck.claims import PARTS, FeverPassages, JudgedClaim, Place, read_claims, read_fever_passages
 from offscript.factcheck.documents import Document, read_documents
 from offscript.factcheck.evaluation import Query
-from offscript.factcheck.fever import PARTS, FeverPassages, read_fever_passages
 from offscript.factcheck.index import Index, build_index, open_index
 from offscript.factcheck.index.files import MANIFEST
 

@@ -10,7 +10,7 @@ from offscript._specification import nearest
 from offscript.errors import OffscriptError
 from offscript.factcheck.checked import Verdict
 from offscript.factcheck.checking import Checker, default_stance, default_verdicts
-from offscript.factcheck.fever import PARTS, read_fever_passages
+from offscript.factcheck.claims import PARTS, read_fever_passages
 from offscript.factcheck.index import build_index
 from offscript.factcheck.sources import Kind
 from offscript.factcheck.sources.local import LocalIndex
