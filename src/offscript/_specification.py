@@ -1,12 +1,15 @@
 """Strings that name a thing with settings: `nucleus,p=0.9`, `hf/gpt2@main,dtype=float32`."""
 
 import difflib
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from offscript.errors import OffscriptError
 
 Setting = bool | int | float | str
+# What a damaged file holds may be long, and the search for what is near takes its length squared.
+LONGEST_NAME, MOST_NAMES = 100, 1000
 
 
 @dataclass(frozen=True)
@@ -49,8 +52,8 @@ def split_specifications(text: str) -> list[str]:
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """A hint for a misspelt word: `did you mean 'x'?`, else the list of what is known."""
-    names = sorted(known)
-    close = difflib.get_close_matches(word, names, n=1)
+    names = sorted(name for name in itertools.islice(known, MOST_NAMES) if len(name) <= LONGEST_NAME)
+    close = difflib.get_close_matches(word[:LONGEST_NAME], names, n=1)
     return f"did you mean {close[0]!r}?" if close else f"known: {', '.join(names)}"
 
 

@@ -5,6 +5,7 @@ line without an end and bytes that are not text each give one error that names t
 """
 
 import bz2
+import contextlib
 import io
 import lzma
 import os
@@ -108,7 +109,11 @@ class Lines:
 
 def packed(path: Path) -> Path:
     """The file, or where there is none the xz file that stands for it."""
-    return path if path.is_file() else path.with_name(f"{path.name}.xz")
+    with contextlib.suppress(OSError, ValueError):  # a name that no file can have
+        other = path.with_name(f"{path.name}.xz")
+        if not path.exists() and other.is_file():
+            return other
+    return path
 
 
 def kind_of(path: Path) -> str:
@@ -116,12 +121,20 @@ def kind_of(path: Path) -> str:
     return Path(path.stem if path.suffix.lower() in COMPRESSIONS else path.name).suffix.lower()
 
 
-def check_file(path: Path, hint: str = "check the name") -> Path:
+def is_folder(path: Path) -> bool:
+    """Whether a path names a folder; one that cannot be the name of anything does not."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
+def check_file(path: Path, hint: str = "check the name", noun: str = "file") -> Path:
     """The path, if it names a file that can be read to its end; pipes and devices have none."""
     try:
         kind = stat.S_IFMT(path.stat().st_mode)
     except FileNotFoundError as error:
-        raise OffscriptError(f"no such file: {path}", next=hint) from error
+        raise OffscriptError(f"no such {noun}: {path}", next=hint) from error
     except (OSError, ValueError) as error:
         raise OffscriptError(f"{path} cannot be opened", why=getattr(error, "strerror", "") or str(error)) from error
     if kind == stat.S_IFDIR:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, get_args
 from pydantic import AliasChoices, BeforeValidator, Field
 
 from offscript._specification import nearest
-from offscript.corpora.lines import Lines, check_file, kind_of
+from offscript.corpora.lines import Lines, check_file, is_folder, kind_of
 from offscript.corpora.prose import decode_brackets
 from offscript.corpora.records import Identifier, Schema, checked, fault_at, is_hub, read_hub, read_records
 from offscript.errors import OffscriptError
@@ -86,11 +86,10 @@ def read_documents(source: str | Path, *, format: Format = "auto") -> Iterator[D
         records = enumerate(read_hub(str(source)), start=1)
         return (checked(PlainRecord, each, fault_at(f"{source}, record {n}")).document() for n, (_, each) in records)
     path = Path(source)
-    if path.is_dir():
+    if is_folder(path):
         return _from_folder(path, format)
-    if not path.exists():
-        raise OffscriptError(f"no such file or folder: {path}", next="check the name, or write hf:NAME")
-    return _from_file(check_file(path), path.name, format)
+    check_file(path, "check the name, or write hf:NAME", noun="file or folder")
+    return _from_file(path, path.name, format)
 
 
 def _from_folder(folder: Path, format: Format) -> Iterator[Document]:

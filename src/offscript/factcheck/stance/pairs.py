@@ -12,7 +12,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from offscript._specification import Specification, nearest, parse_specification
-from offscript.corpora.lines import Lines, packed
+from offscript.corpora.lines import Lines, check_file, is_folder, packed
 from offscript.corpora.records import (
     Identifier,
     RecordError,
@@ -125,10 +125,9 @@ def read_pairs(text: str) -> PairSet:
     path = Path(place.name)
     if unknown := place.settings.keys() - {"split"}:
         raise OffscriptError(f"no setting {min(unknown)!r} for {path}", next="write PATH or PATH,split=NAME")
-    if path.is_dir():
+    if is_folder(path):
         return _of_folder(path, place)
-    if not path.is_file():
-        raise OffscriptError(f"no such file or folder: {path}", next="name one that holds claims, texts and labels")
+    check_file(path, "name one that holds claims, texts and labels", noun="file or folder")
     return _of_json_lines(path)
 
 
