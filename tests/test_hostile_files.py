@@ -21,6 +21,7 @@ import pytest
 import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from offscript.factcheck.fever import read_fever_passages
 
 from offscript.corpora import EncodedCorpus, WordVocabulary, encode_corpus, read_sentences, vocabulary_from
 from offscript.corpora import lines as line_layer
@@ -35,7 +36,6 @@ from offscript.factcheck.documents import Document, read_documents
 from offscript.factcheck.documents.collections import printed_sentences
 from offscript.factcheck.documents.markup import plain_text
 from offscript.factcheck.evaluation import read_judgments, read_queries
-from offscript.factcheck.fever import read_fever_passages
 from offscript.factcheck.language import read_cues
 from offscript.factcheck.sources.ratings import read_ratings
 from offscript.factcheck.stance.pairs import read_pairs

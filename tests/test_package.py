@@ -26,9 +26,10 @@ PUBLIC = {
     "offscript.cli": "main",
     "offscript.experiments": "",
     "offscript.corpora": """
-        Batch Batches BucketedBatches CharacterVocabulary EncodedCorpus FixedBatches HubVocabulary PackedBatches
-        Split Vocabulary WordVocabulary cut_into_pieces cut_to_length drop_rare_words drop_repeats encode_corpus
-        exclude keep_lengths read_corpus read_sentences separate_punctuation split_sentences vocabulary_from
+        Batch Batches BucketedBatches CharacterVocabulary EncodedCorpus FixedBatches HubVocabulary Lines PackedBatches
+        Schema Split Vocabulary WordVocabulary cut_into_pieces cut_to_length drop_rare_words drop_repeats encode_corpus
+        exclude keep_lengths read_corpus read_json read_records read_rows read_sentences sentence_starts
+        separate_punctuation split_sentences vocabulary_from
     """,
     "offscript.factcheck": """
         Check Checker Document Index LocalIndex Searcher Verdict add_documents build_checker build_index check

@@ -1,4 +1,4 @@
-"""Text comes in here: readers, vocabularies, filters, splits, encoded corpora and batches.
+"""Text comes in here: one layer that reads every record file, vocabularies, filters, splits, encoded corpora, batches.
 
 What may not enter: models, tensors, and anything that draws from global randomness.
 """
@@ -14,8 +14,10 @@ from offscript.corpora.filters import (
     exclude,
     keep_lengths,
 )
-from offscript.corpora.prose import separate_punctuation, split_sentences
+from offscript.corpora.lines import Lines
+from offscript.corpora.prose import sentence_starts, separate_punctuation, split_sentences
 from offscript.corpora.readers import read_corpus, read_sentences
+from offscript.corpora.records import Schema, read_json, read_records, read_rows
 from offscript.corpora.vocabularies import (
     CharacterVocabulary,
     HubVocabulary,
@@ -32,7 +34,9 @@ __all__ = [
     "EncodedCorpus",
     "FixedBatches",
     "HubVocabulary",
+    "Lines",
     "PackedBatches",
+    "Schema",
     "Split",
     "Vocabulary",
     "WordVocabulary",
@@ -44,7 +48,11 @@ __all__ = [
     "exclude",
     "keep_lengths",
     "read_corpus",
+    "read_json",
+    "read_records",
+    "read_rows",
     "read_sentences",
+    "sentence_starts",
     "separate_punctuation",
     "split_sentences",
     "vocabulary_from",

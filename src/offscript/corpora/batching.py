@@ -91,7 +91,15 @@ class Selection:
 
 
 class FixedBatches(Batches):
-    """Sentences cut to exactly `length` tokens; shorter ones are left out."""
+    """Sentences cut to exactly `length` tokens; shorter ones are left out.
+
+    Args:
+        corpus: The sentences.
+        length: How many tokens every row has.
+        size: How many rows a batch has at most.
+        seed: Chooses the order of every epoch.
+        shuffle: Whether to shuffle at all.
+    """
 
     def __init__(self, corpus: EncodedCorpus, length: int, size: int, seed: int, *, shuffle: bool = True) -> None:
         super().__init__(corpus, size, seed, shuffle)
@@ -116,6 +124,13 @@ class PackedBatches(Batches):
     Every row begins with the beginning of a sentence; the sentence that overflows a row is cut there and its rest
     is dropped. An epoch has as many rows as the corpus fills in its own order. How many a shuffled order fills
     differs by a few rows, so a shuffled epoch leaves out its last sentences or begins again with its first.
+
+    Args:
+        corpus: The sentences.
+        length: How many tokens every row has.
+        size: How many rows a batch has at most.
+        seed: Chooses the order of every epoch.
+        shuffle: Whether to shuffle at all.
     """
 
     def __init__(self, corpus: EncodedCorpus, length: int, size: int, seed: int, *, shuffle: bool = True) -> None:
@@ -167,8 +182,16 @@ class BucketedBatches(Batches):
     """Whole sentences, each exactly once an epoch, with others of about its length; cut to `max_length` if given.
 
     The shuffled order is taken in windows; inside one, sentences are sorted by length, divided into batches of at
-    most `size` rows, and the batches shuffled. With `tokens_per_batch`, rows times the longest row stays within it;
-    windows then keep their sentences from epoch to epoch, so that every epoch has the same number of batches.
+    most `size` rows, and the batches shuffled.
+
+    Args:
+        corpus: The sentences.
+        size: How many rows a batch has at most.
+        seed: Chooses the order of every epoch.
+        max_length: Where longer sentences are cut.
+        tokens_per_batch: The most that rows times the longest row may be; windows then keep their sentences from
+            epoch to epoch, so that every epoch has the same number of batches.
+        shuffle: Whether to shuffle at all.
     """
 
     def __init__(

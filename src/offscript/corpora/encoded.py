@@ -127,7 +127,12 @@ class EncodedCorpus:
 
     @classmethod
     def open(cls, folder: Path, *, vocabulary: Vocabulary | None = None) -> "EncodedCorpus":
-        """The corpus that `encode_corpus` wrote to `folder`, its files checked; of `vocabulary` when one is given."""
+        """The corpus that `encode_corpus` wrote, its files checked.
+
+        Args:
+            folder: Where it was written.
+            vocabulary: Refuse a corpus that was encoded with another one.
+        """
         description = _read_description(folder)
         if vocabulary is not None and vocabulary.fingerprint != description.vocabulary:
             raise OffscriptError(
@@ -172,10 +177,16 @@ class EncodedCorpus:
 def encode_corpus(
     sentences: Iterable[str], vocabulary: Vocabulary, *, end: bool, folder: Path | None = None
 ) -> EncodedCorpus:
-    """Encode a stream of sentences, each closed by the vocabulary's end token on request.
+    """Encode a stream of sentences; one without a token is left out.
 
-    With a folder the ids go to disk block by block and the corpus appears there whole or not at all. A sentence
-    without a token is left out.
+    Args:
+        sentences: The stream.
+        vocabulary: What gives ids to its words.
+        end: Whether to close every sentence with the vocabulary's end token.
+        folder: Where the ids go, block by block; the corpus appears there whole or not at all. None for memory.
+
+    Returns:
+        The corpus.
     """
     if end and vocabulary.end is None:
         raise OffscriptError("the vocabulary has no end token", next="encode with end=False or add one")

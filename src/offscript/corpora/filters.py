@@ -18,8 +18,14 @@ TRAIN_VALIDATION_TEST = {"train": 0.9, "validation": 0.05, "test": 0.05}
 def drop_rare_words(read: Callable[[], Iterable[str]], minimum: int) -> Iterator[str]:
     """Drop words that occur fewer than `minimum` times, together with the sentences that hold them.
 
-    `read` begins the stream again each time: the first pass counts, the second chooses. The regret paper's filter,
-    with 100 as the minimum, before it keeps sentences of 10 to 50 words.
+    The regret paper's filter, with 100 as the minimum, before it keeps sentences of 10 to 50 words.
+
+    Args:
+        read: Begins the stream again each time: the first pass counts, the second chooses.
+        minimum: How often a word must occur.
+
+    Returns:
+        The sentences in which every word is frequent.
     """
     if minimum < 1:
         raise OffscriptError(f"a minimum frequency of {minimum}", next="give 1 or more")
@@ -30,7 +36,13 @@ def drop_rare_words(read: Callable[[], Iterable[str]], minimum: int) -> Iterator
 
 
 def keep_lengths(sentences: Iterable[str], shortest: int = 1, longest: int | None = None) -> Iterator[str]:
-    """Keep sentences of `shortest` to `longest` tokens, both included."""
+    """Keep sentences of `shortest` to `longest` tokens, both included.
+
+    Args:
+        sentences: The stream.
+        shortest: The fewest tokens.
+        longest: The most tokens; None for no limit.
+    """
     if shortest < 0 or (longest is not None and longest < shortest):
         raise OffscriptError(f"a length range of {shortest} to {longest}", next="give 0 <= shortest <= longest")
     limit = float("inf") if longest is None else longest
@@ -38,7 +50,12 @@ def keep_lengths(sentences: Iterable[str], shortest: int = 1, longest: int | Non
 
 
 def cut_to_length(sentences: Iterable[str], length: int) -> Iterator[str]:
-    """Cut to the first `length` tokens and drop sentences that do not reach it, as the exposure-bias paper does."""
+    """Cut to the first `length` tokens and drop sentences that do not reach it, as the exposure-bias paper does.
+
+    Args:
+        sentences: The stream.
+        length: How many tokens every sentence then has.
+    """
     if length < 1:
         raise OffscriptError(f"a length of {length} tokens", next="give 1 or more")
     tokens = (sentence.split() for sentence in sentences)
@@ -46,7 +63,12 @@ def cut_to_length(sentences: Iterable[str], length: int) -> Iterator[str]:
 
 
 def cut_into_pieces(sentences: Iterable[str], characters: int) -> Iterator[str]:
-    """Pieces of exactly so many characters, for text without lines such as text8; a shorter rest is dropped."""
+    """Pieces of exactly so many characters, for text without lines such as text8; a shorter rest is dropped.
+
+    Args:
+        sentences: The stream.
+        characters: How many characters every piece has.
+    """
     if characters < 1:
         raise OffscriptError(f"pieces of {characters} characters", next="give 1 or more")
     return (
@@ -57,7 +79,11 @@ def cut_into_pieces(sentences: Iterable[str], characters: int) -> Iterator[str]:
 
 
 def drop_repeats(sentences: Iterable[str]) -> Iterator[str]:
-    """Keep the first of equal sentences. Remembers 16 bytes of hash for each distinct one."""
+    """Keep the first of equal sentences. Remembers 16 bytes of hash for each distinct one.
+
+    Args:
+        sentences: The stream.
+    """
     seen: set[bytes] = set()
     for sentence in sentences:
         if (digest := _digest(sentence)) not in seen:
@@ -66,7 +92,12 @@ def drop_repeats(sentences: Iterable[str]) -> Iterator[str]:
 
 
 def exclude(sentences: Iterable[str], others: Iterable[str]) -> Iterator[str]:
-    """Drop sentences that occur in `others`, case and punctuation aside. Remembers 16 bytes for each of `others`."""
+    """Drop sentences that occur in `others`, case and punctuation aside. Remembers 16 bytes for each of `others`.
+
+    Args:
+        sentences: The stream.
+        others: What must not occur in it, such as the test sentences.
+    """
     known = {_digest(normal_form(other)) for other in others}
     return (sentence for sentence in sentences if _digest(normal_form(sentence)) not in known)
 
@@ -79,7 +110,11 @@ def normal_form(sentence: str) -> str:
 class Split:
     """Divides sentences into named parts of given fractions.
 
-    Equal sentences always fall into the same part, whatever stands around them; another `salt` divides otherwise.
+    Equal sentences always fall into the same part, whatever stands around them.
+
+    Args:
+        fractions: The parts and their shares, which sum to 1.
+        salt: Another salt divides otherwise.
     """
 
     def __init__(self, fractions: Mapping[str, float] = TRAIN_VALIDATION_TEST, *, salt: str = "") -> None:

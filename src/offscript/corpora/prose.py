@@ -84,7 +84,12 @@ def split_sentences(text: str) -> list[str]:
     """Sentences of running text by rule: a line break ends one; so does `.`, `!` or `?` before a capital or a digit.
 
     Titles (`Mr.`), initials (`J. Smith`), common abbreviations (`U.S.`) and the number of a line (`1.`) do not.
-    Typographic quotes and dashes become plain ones, runs of blanks one blank.
+
+    Args:
+        text: Running text.
+
+    Returns:
+        The sentences; typographic quotes and dashes are plain ones, runs of blanks one blank.
     """
     return [
         sentence
@@ -98,6 +103,9 @@ def separate_punctuation(text: str) -> str:
     """Words and punctuation divided by single blanks, as the EMNLP news files are: `don ' t`, `2 . 5`, `, "`.
 
     Runs of dots become `...`, runs of hyphens `--`; doing it twice changes nothing.
+
+    Args:
+        text: Text as people write it.
     """
     plain = _composed(text).translate(PLAIN)
     return " ".join(SYMBOL.sub(_apart, plain).split())

@@ -95,7 +95,14 @@ class _Listed(Vocabulary):
 
 
 class WordVocabulary(_Listed):
-    """Words divided by white space; lower-cased on request; rare words become `<unk>`."""
+    """Words divided by white space.
+
+    Args:
+        words: Every word, in the order of its id.
+        lower: Whether to lower-case text first.
+        end: The word that closes a sequence; None for none.
+        unknown: The word that stands for all others; None to refuse them.
+    """
 
     def __init__(
         self, words: Sequence[str], *, lower: bool = False, end: str | None = END, unknown: str | None = UNKNOWN
@@ -105,7 +112,13 @@ class WordVocabulary(_Listed):
 
     @classmethod
     def count(cls, sentences: Iterable[str], size: int, *, lower: bool = False) -> "WordVocabulary":
-        """The `size` most frequent words of the sentences, `<unk>` and `<eos>` included; ties by the alphabet."""
+        """The most frequent words of the sentences; ties by the alphabet.
+
+        Args:
+            sentences: The text, words divided by white space.
+            size: How many words, `<unk>` and `<eos>` included.
+            lower: Whether to lower-case them first.
+        """
         if size < 3:
             raise OffscriptError(
                 f"a vocabulary of {size} words", why="two places go to <unk> and <eos>", next="ask for 3 or more"
@@ -133,7 +146,13 @@ class WordVocabulary(_Listed):
 
 
 class CharacterVocabulary(_Listed):
-    """One symbol a character; text8's 27 by default."""
+    """One symbol per character.
+
+    Args:
+        characters: Every character, in the order of its id; text8's 27 by default.
+        end: The character that closes a sequence; None for none.
+        unknown: The character that stands for all others; None to refuse them.
+    """
 
     def __init__(
         self, characters: Sequence[str] = TEXT8_SYMBOLS, *, end: str | None = None, unknown: str | None = None
@@ -163,7 +182,15 @@ class CharacterVocabulary(_Listed):
 
 
 class HubVocabulary(Vocabulary):
-    """A Hugging Face tokenizer. Start is the token given, else its beginning-of-text, else its end-of-text token."""
+    """A Hugging Face tokenizer.
+
+    Args:
+        tokenizer: The tokenizer.
+        size: How many symbols the network predicts, if that is more than the tokenizer has.
+        name: What to call it; its own name otherwise.
+        revision: Of which revision it is.
+        start: What stands before position 0; its beginning-of-text token, else its end-of-text token otherwise.
+    """
 
     def __init__(
         self,
@@ -245,6 +272,7 @@ class HubDescription(Schema):
     name: str
     size: int = Field(ge=1)
     revision: str | None = None
+    start: int | None = Field(None, ge=0)
 
 
 def vocabulary_from(described: object) -> Vocabulary:
