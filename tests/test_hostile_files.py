@@ -21,7 +21,6 @@ import pytest
 import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from offscript.factcheck.fever import read_fever_passages
 
 from offscript.corpora import EncodedCorpus, WordVocabulary, encode_corpus, read_sentences, vocabulary_from
 from offscript.corpora import lines as line_layer
@@ -31,7 +30,7 @@ from offscript.corpora.prose import separate_punctuation, split_sentences
 from offscript.corpora.records import read_json_value
 from offscript.corpora.wordlists import read_frequencies, read_sentiment_words
 from offscript.errors import OffscriptError
-from offscript.factcheck.claims import read_claims
+from offscript.factcheck.claims import read_claims, read_fever_passages
 from offscript.factcheck.documents import Document, read_documents
 from offscript.factcheck.documents.collections import printed_sentences
 from offscript.factcheck.documents.markup import plain_text
