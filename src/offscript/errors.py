@@ -1,5 +1,6 @@
 """The one error a user meets: a single line that says what is wrong, why, and what to do next."""
 
+import importlib.util
 import re
 
 LONGEST_PART = 1000
@@ -32,3 +33,9 @@ def missing_package(what: str, package: str, *, extra: str = "") -> OffscriptErr
         why="it is not installed",
         next=f'pip install -e ".[{extra}]"' if extra else f"pip install {package}",
     )
+
+
+def require_package(what: str, package: str, *, extra: str = "") -> None:
+    """Refuse now what would need a package that is not installed, before hours of work end in the same error."""
+    if importlib.util.find_spec(package) is None:
+        raise missing_package(what, package, extra=extra)

@@ -1,7 +1,6 @@
 """Pretrained models as `transformers` stores them: where they are, what they may run, and a cache of GGUF files."""
 
 import contextlib
-import importlib.util
 import io
 import json
 import logging
@@ -22,7 +21,7 @@ from torch import nn
 from offscript._files import cache_folder, sha256_of
 from offscript._specification import Setting
 from offscript._untrusted import refuse_pickles, refuse_remote_code
-from offscript.errors import OffscriptError, missing_package
+from offscript.errors import OffscriptError, require_package
 from offscript.models.language_model import hash_of_weights
 
 DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
@@ -54,8 +53,7 @@ def locate(name: str, *, trust: Setting = 0) -> dict[str, Any]:
     """
     path, place = Path(name), {_SOURCE: name}
     if path.suffix == GGUF:
-        if importlib.util.find_spec("gguf") is None:
-            raise missing_package(name, "gguf", extra="gguf")
+        require_package(name, "gguf", extra="gguf")
         place = {_SOURCE: str(path.parent), "gguf_file": path.name}
     elif path.is_dir():
         _refuse_incomplete(path)

@@ -1,4 +1,5 @@
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,15 @@ def _recipe(encoder: Path, data: Path, **changes: Any) -> StanceRecipe:
         "batch_size": 4,
     }
     return stance_recipe({**content, **changes})
+
+
+def test_what_a_recipe_needs_in_the_end_is_named_at_once(
+    encoder_folder: Path, small_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(OffscriptError, match=r'needs onnx; it is not installed; pip install -e "\.\[stance\]"'):
+        train_mtranssan(_recipe(encoder_folder, small_data, fine_tuning="heads"), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize("after", [3, 14])  # in pre-training, and in fine-tuning

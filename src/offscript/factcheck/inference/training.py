@@ -15,7 +15,7 @@ from pydantic import Field
 
 from offscript._config import Section, checked
 from offscript._files import write_json
-from offscript.errors import OffscriptError
+from offscript.errors import OffscriptError, require_package
 from offscript.factcheck.inference.examples import LABELS, Example
 from offscript.factcheck.inference.mixture import LICENCES, mixture
 from offscript.factcheck.inference.model import CARD, GRAPH, LENGTH, TOKENIZER
@@ -109,6 +109,7 @@ def train_inference(
         raise OffscriptError(
             "the inference model is trained on the CPU and served in int8", next="leave out both flags"
         )
+    require_package("the inference model's graph", "onnx", extra="stance")
     began = time.monotonic()
     network, tokenizer = load_classifier(recipe.encoder, seed=recipe.seed)
     stream = mixture(Path(recipe.data), recipe.shares, recipe.pairs, fever_claims=recipe.fever_claims, seed=recipe.seed)

@@ -5,7 +5,6 @@ after a line of JSON with its size, kind and address, and answers each with a li
 """
 
 import contextlib
-import importlib.util
 import json
 import queue
 import subprocess
@@ -13,7 +12,7 @@ import sys
 import threading
 from typing import NamedTuple
 
-from offscript.errors import missing_package
+from offscript.errors import require_package
 
 SECONDS = 10.0
 MEMORY = 1 << 30  # bytes of address space
@@ -78,8 +77,7 @@ class _Worker:
     """A process that takes one page after the other."""
 
     def __init__(self, memory: int) -> None:
-        if importlib.util.find_spec("trafilatura") is None:
-            raise missing_package("reading web pages", "trafilatura", extra="web")
+        require_package("reading web pages", "trafilatura", extra="web")
         self._process = subprocess.Popen(
             [sys.executable, "-m", __name__, str(memory)],
             stdin=subprocess.PIPE,

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from offscript._files import write_json
 from offscript._types import FloatArray
 from offscript._untrusted import refuse_remote_code
+from offscript.errors import require_package
 from offscript.factcheck.stance.pairs import EVIDENCE
 from offscript.factcheck.stance.registry import StanceKind, read_card
 from offscript.factcheck.stance.relatedness import Relatedness, Terms, features_of_pairs
@@ -79,6 +80,8 @@ def train_mtranssan(
     recipe: StanceRecipe, folder: Path, *, observer: Observer | None = None, checkpoint_seconds: float = 60.0
 ) -> Path:
     """Both stages, from where the folder has them; the model lands in `model/`."""
+    if recipe.fine_tuning == "heads":
+        require_package("fine_tuning: heads", "onnx", extra="stance")
     folder.mkdir(parents=True, exist_ok=True)
     write_json(folder / "recipe.json", recipe.model_dump())
     settings = recipe.encoder
