@@ -85,20 +85,23 @@ def _set(*path: Any, to: Any) -> Callable[[dict[str, Any]], None]:
         (_set("intrasentence", 0, "context", to="Nothing is open here."), "i1: the context has no BLANK"),
         (
             _set("intrasentence", 0, "sentences", 0, "gold_label", to="antistereotype"),
-            "i1: unknown label 'antistereotype'",
+            "i1: field 'sentences[0].gold_label' is 'antistereotype'; did you mean 'anti-stereotype'?",
         ),
         (
             _set("intersentence", 0, "sentences", 0, "gold_label", to="unrelated"),
-            "j1: two sentences are labelled 'unrelated'",
+            "j1: field 'sentences' has no sentences labelled 'stereotype' instead of one",
         ),
-        (_remove_unrelated, "i1: no sentence is labelled 'unrelated'"),
-        (_set("intersentence", 0, "target", to=""), "j1: 'target' is missing, empty or not text"),
-        (_set("intersentence", 0, "sentences", 1, "sentence", to=7), "j1: 'sentence' is missing, empty or not text"),
-        (_set("intersentence", 0, "sentences", to=None), "j1: no list of sentences"),
-        (_set("intersentence", 0, "id", to=None), "test 2: 'id' is missing"),
+        (_remove_unrelated, "i1: field 'sentences' has no sentences labelled 'unrelated' instead of one"),
+        (_set("intersentence", 0, "target", to=""), "j1: field 'target' is empty"),
+        (
+            _set("intersentence", 0, "sentences", 1, "sentence", to=7),
+            "j1: field 'sentences[1].sentence' is not text but int",
+        ),
+        (_set("intersentence", 0, "sentences", to=None), "j1: field 'sentences' is not a list but NoneType"),
+        (_set("intersentence", 0, "id", to=None), "test 2: field 'id' is not text but NoneType"),
         (_set("intersentence", 0, "id", to="i1"), "i1: the id stands twice"),
         (_set("intersentence", 0, "sentences", 0, "id", to="i1-stereotype"), "i1-stereotype: the id stands twice"),
-        (_set("intersentence", 0, to="text"), "test 2 is not a JSON object but str"),
+        (_set("intersentence", 0, to="text"), "test 2: not an object but str"),
         (_set("intersentence", to={}), "intersentence is not a list but dict"),
         (_set("intrasentences", to=[]), "did you mean 'intrasentence'?"),
     ],
@@ -196,10 +199,10 @@ def test_predictions_come_back_as_written(tmp_path: Path) -> None:
     ("records", "said"),
     [
         ([{"id": "a", "score": 1}, {"id": "a", "score": 2}], "a is scored twice"),
-        ([{"id": "a", "score": "high"}], "a: the score 'high' is not a number"),
-        ([{"id": "a", "score": True}], "a: the score True is not a number"),
-        ([{"id": "a"}], "a: the score None is not a number"),
-        ([{"score": 1.0}], "'id' is missing"),
+        ([{"id": "a", "score": "high"}], "record 1: field 'score' is 'high', not a number"),
+        ([{"id": "a", "score": True}], "record 1: field 'score' is True, not a number"),
+        ([{"id": "a"}], "record 1: no field 'score'"),
+        ([{"score": 1.0}], "record 1: no field 'id'"),
     ],
 )
 def test_faulty_predictions_are_named(tmp_path: Path, records: list[Any], said: str) -> None:
@@ -208,7 +211,7 @@ def test_faulty_predictions_are_named(tmp_path: Path, records: list[Any], said: 
 
 
 def test_nan_is_no_prediction(tmp_path: Path) -> None:
-    with pytest.raises(OffscriptError, match="a: the score nan is not a number"):
+    with pytest.raises(OffscriptError, match="record 1: field 'score' is nan, not a number"):
         read_predictions(written(tmp_path, '{"intrasentence": [{"id": "a", "score": NaN}]}'))
 
 

@@ -5,10 +5,22 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, PlainValidator
 
 from offscript._specification import nearest
-from offscript.corpora.records import is_hub, read_hub, read_json_value
+from offscript.corpora.records import (
+    FilledText,
+    RecordError,
+    Schema,
+    checked,
+    fault_at,
+    is_hub,
+    one_of,
+    read_hub,
+    read_json_value,
+)
 from offscript.errors import OffscriptError
 
 TASKS = ("intrasentence", "intersentence")
@@ -60,10 +72,62 @@ class AssociationTest:
         return match["fill"]
 
 
+class SentenceRecord(Schema):
+    """An association in StereoSet's layout."""
+
+    id: FilledText
+    sentence: FilledText
+    gold_label: Annotated[str, one_of(LABELS)]
+
+
+def _one_of_each(sentences: list[SentenceRecord]) -> list[SentenceRecord]:
+    labels = [sentence.gold_label for sentence in sentences]
+    for label in LABELS:
+        if labels.count(label) != 1:
+            raise RecordError(f"has {labels.count(label) or 'no'} sentences labelled {label!r} instead of one")
+    return sentences
+
+
+class ContextRecord(Schema):
+    """A test in StereoSet's layout."""
+
+    id: FilledText
+    target: FilledText
+    bias_type: FilledText
+    context: FilledText
+    sentences: Annotated[list[SentenceRecord], AfterValidator(_one_of_each)]
+
+    def test(self, task: str) -> AssociationTest:
+        """The test."""
+        labelled = {each.gold_label: Association(each.id, each.sentence) for each in self.sentences}
+        associations = (labelled[label] for label in LABELS)
+        return AssociationTest(self.id, task, self.bias_type, self.target, self.context, *associations)
+
+
+def _score(value: object) -> float:
+    try:
+        score = math.nan if isinstance(value, bool) or not isinstance(value, int | float) else float(value)
+    except OverflowError:
+        score = math.nan
+    if math.isnan(score):
+        raise RecordError(f"is {value!r}, not a number")
+    return score
+
+
+class PredictionRecord(Schema):
+    """The score of a sentence in the authors' format."""
+
+    id: FilledText
+    score: Annotated[float, PlainValidator(_score)]
+
+
 def read_association_tests(source: str | Path) -> list[AssociationTest]:
     """Tests of a JSON file in StereoSet's layout, plain or compressed, or of `hf:NAME[:CONFIG[:SPLIT]]`, checked.
 
     The layout is `{"data": {"intrasentence": […], "intersentence": […]}}`; either task may be missing.
+
+    Args:
+        source: The file or the Hub dataset.
     """
     if is_hub(source):
         rows = read_hub(str(source), configs=TASKS, split="validation")
@@ -82,17 +146,21 @@ def read_association_tests(source: str | Path) -> list[AssociationTest]:
 
 
 def read_predictions(path: str | Path) -> dict[str, float]:
-    """Scores by sentence id from a file in the authors' format: a list of `{"id", "score"}` a task."""
+    """Scores by sentence id from a file in the authors' format: a list of `{"id", "score"}` per task.
+
+    Args:
+        path: The file, plain or compressed.
+    """
     document = read_json_value(path)
     if not isinstance(document, dict) or not document:
         raise OffscriptError(f"{path} holds no predictions", next='write {"intrasentence": [{"id": …, "score": …}]}')
     scores: dict[str, float] = {}
     for task, records in document.items():
-        for record in _listed(records, f"{path}: {task}"):
-            name = _text(record, "id", f"{path}: a prediction of {task}")
-            if name in scores:
-                raise OffscriptError(f"{path}: {name} is scored twice", next="give one score per sentence")
-            scores[name] = _score(record.get("score"), f"{path}: {name}")
+        for number, record in enumerate(_listed(records, f"{path}: {task}"), start=1):
+            prediction = checked(PredictionRecord, record, fault_at(f"{path}: {task}, record {number}"))
+            if prediction.id in scores:
+                raise OffscriptError(f"{path}: {prediction.id} is scored twice", next="give one score per sentence")
+            scores[prediction.id] = prediction.score
     return scores
 
 
@@ -115,73 +183,24 @@ def _listed(records: Any, place: str) -> list[Any]:
     return records
 
 
-def _score(value: Any, place: str) -> float:
-    try:
-        score = math.nan if isinstance(value, bool) or not isinstance(value, int | float) else float(value)
-    except OverflowError:
-        score = math.nan
-    if math.isnan(score):
-        raise OffscriptError(f"{place}: the score {value!r} is not a number", next="give one number per sentence")
-    return score
-
-
 def _checked_tests(records: Iterable[tuple[str, Any]], source: str) -> list[AssociationTest]:
-    tests, seen = [], set()
+    tests, seen = [], set[str]()
     for number, (task, record) in enumerate(records, start=1):
-        test = _test_of(task, record, source, number)
+        id = record.get("id") if isinstance(record, dict) else None
+        place = f"{source}: {id}" if id and isinstance(id, str) else f"{source}, test {number}"
+        test = checked(ContextRecord, record, fault_at(place)).test(task)
+        if task == "intrasentence" and BLANK not in test.context:
+            hint = f"write {BLANK} where the associations differ"
+            raise OffscriptError(f"{place}: the context has no {BLANK}", next=hint)
         for name in (test.id, *(association.id for association in test.associations)):
             if name in seen:
-                raise OffscriptError(
-                    f"{source}: {name}: the id stands twice", next="give every test and sentence its own"
-                )
+                hint = "give every test and sentence its own"
+                raise OffscriptError(f"{source}: {name}: the id stands twice", next=hint)
             seen.add(name)
         tests.append(test)
     if not tests:
         raise OffscriptError(f"{source} holds no test", next="check its name and layout")
     return tests
-
-
-def _test_of(task: str, record: Any, source: str, number: int) -> AssociationTest:
-    name = _text(record, "id", f"{source}, test {number}")
-    place = f"{source}: {name}"
-    target, domain, context = (_text(record, key, place) for key in ("target", "bias_type", "context"))
-    if task == "intrasentence" and BLANK not in context:
-        raise OffscriptError(
-            f"{place}: the context has no {BLANK}", next=f"write {BLANK} where the associations differ"
-        )
-    labelled = _labelled(record.get("sentences"), place)
-    return AssociationTest(name, task, domain, target, context, *(labelled[label] for label in LABELS))
-
-
-def _labelled(sentences: Any, place: str) -> dict[str, Association]:
-    if not isinstance(sentences, list):
-        raise OffscriptError(f"{place}: no list of sentences", next=f"give one each of {', '.join(LABELS)}")
-    labelled: dict[str, Association] = {}
-    for sentence in sentences:
-        label = _text(sentence, "gold_label", place)
-        if label not in LABELS:
-            raise OffscriptError(f"{place}: unknown label {label!r}", next=nearest(label, LABELS))
-        if label in labelled:
-            raise OffscriptError(
-                f"{place}: two sentences are labelled {label!r}", next=f"give one each of {', '.join(LABELS)}"
-            )
-        labelled[label] = Association(_text(sentence, "id", place), _text(sentence, "sentence", place))
-    if missing := [label for label in LABELS if label not in labelled]:
-        raise OffscriptError(
-            f"{place}: no sentence is labelled {missing[0]!r}", next=f"give one each of {', '.join(LABELS)}"
-        )
-    return labelled
-
-
-def _text(record: Any, key: str, place: str) -> str:
-    if not isinstance(record, dict):
-        raise OffscriptError(f"{place} is not a JSON object but {type(record).__name__}")
-    text = record.get(key)
-    if not isinstance(text, str) or not text.strip():
-        raise OffscriptError(
-            f"{place}: {key!r} is missing, empty or not text", next="see StereoSet's layout in the docs"
-        )
-    return text
 
 
 def _sentences_of_hub(sentences: Any) -> Any:

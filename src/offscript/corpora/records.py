@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, PlainValidator, ValidationError
 
 from offscript._specification import nearest
 from offscript.corpora.lines import Lines, check_file
@@ -78,19 +78,27 @@ def whole_number(value: object) -> int:
     return int(value)
 
 
-def _whole_numbers(value: object) -> object:
-    if not isinstance(value, str):
-        return value
-    return [whole_number(part) for part in value.strip("[] ").replace(",", " ").split()]
+def _whole_numbers(value: object) -> list[int]:
+    parts = value.strip("[] ").replace(",", " ").split() if isinstance(value, str) else value
+    if not isinstance(parts, list):
+        raise RecordError(f"is not a list but {type(value).__name__}")
+    return [whole_number(part) for part in parts]
 
 
+def _texts(value: object) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+        raise RecordError("is not a list of texts")
+    return value
+
+
+# Lists are checked at once: pydantic would collect an error for every element that is wrong.
 Identifier = Annotated[str, BeforeValidator(_identifier), AfterValidator(_not_empty)]
 """A name: text that is not empty, or a whole number."""
 FilledText = Annotated[str, AfterValidator(_not_empty)]
 """Text that is not blank."""
-WholeNumber = Annotated[int, BeforeValidator(whole_number)]
-"""A whole number, also one written as text, as in tables."""
-WholeNumbers = Annotated[list[int], BeforeValidator(_whole_numbers)]
+Texts = Annotated[list[str], PlainValidator(_texts)]
+"""A list of texts."""
+WholeNumbers = Annotated[list[int], PlainValidator(_whole_numbers)]
 """Whole numbers, also as a printed array such as `[2 5]`."""
 
 
@@ -124,8 +132,8 @@ def checked(schema: type[S], record: object, fault: Fault) -> S:
     try:
         return schema.model_validate(record)
     except ValidationError as error:
-        what, hint = _first_fault(error, record)
-    raise _named(schema, fault, what, "", hint)
+        wrong = _first_fault(error, record)
+    raise _named(schema, fault, wrong)
 
 
 def fault_at(place: str) -> Fault:
@@ -141,21 +149,16 @@ def read_json(path: Path | str, schema: type[S], *, hint: str = "check the name"
         schema: What the document must hold.
         hint: What to do if there is no such file.
     """
-    lines = Lines(check_file(Path(path), hint))
-    try:
-        value = _parsed(lines.whole())
-    except RecordError as error:
-        raise _named(schema, fault_at(_place(path, error)), error.what, error.why, error.hint) from error
-    return checked(schema, value, fault_at(str(path)))
+    return checked(schema, read_json_value(path, hint=hint, schema=schema), fault_at(str(path)))
 
 
-def read_json_value(path: Path | str, *, hint: str = "check the name") -> Any:
-    """A whole JSON document of any layout, plain or compressed; see `read_json`."""
-    lines = Lines(check_file(Path(path), hint))
+def read_json_value(path: Path | str, *, hint: str = "check the name", schema: type[Schema] = Schema) -> Any:
+    """A whole JSON document of any layout; errors call it what the schema does. See `read_json`."""
     try:
-        return _parsed(lines.whole())
+        return _parsed(Lines(check_file(Path(path), hint)).whole())
     except RecordError as error:
-        raise OffscriptError(f"{_place(path, error)}: {error.what}", why=error.why, next=error.hint) from error
+        place = f"{path}, line {error.line}" if error.line else str(path)
+        raise _named(schema, fault_at(place), error) from error
 
 
 def read_json_list(path: Path | str, schema: type[S]) -> list[S]:
@@ -166,14 +169,14 @@ def read_json_list(path: Path | str, schema: type[S]) -> list[S]:
     return [checked(schema, record, fault_at(f"{path}, record {n}")) for n, record in enumerate(records, start=1)]
 
 
-def read_objects(lines: Lines) -> Iterator[Record]:
+def read_objects(lines: Lines, schema: type[Schema] = Schema) -> Iterator[Record]:
     """The JSON objects of a file with one per line, as they are; blank lines are left out."""
     for line in lines:
         if line.strip():
             try:
                 yield _object(line)
             except RecordError as error:
-                raise lines.fault(error.what, why=error.why, next=error.hint) from error
+                raise _named(schema, lines.fault, error) from error
 
 
 def read_records(lines: Lines, schema: type[S], *, unique: str = "") -> Iterator[S]:
@@ -184,17 +187,7 @@ def read_records(lines: Lines, schema: type[S], *, unique: str = "") -> Iterator
         schema: What every record must hold.
         unique: A field whose value no two records may share.
     """
-    first: dict[Hashable, int] = {}
-    for line in lines:
-        if not line.strip():
-            continue
-        try:
-            record = checked(schema, _object(line), lines.fault)
-        except RecordError as error:
-            raise _named(schema, lines.fault, error.what, error.why, error.hint) from error
-        if unique:
-            _check_new(record, unique, first, lines)
-        yield record
+    return _validated(read_objects(lines, schema), lines, schema, unique)
 
 
 def read_rows(
@@ -209,16 +202,26 @@ def read_rows(
         quoted: Whether values may stand in quotation marks; else these are characters like others.
         unique: A field whose value no two rows may share.
     """
-    first: dict[Hashable, int] = {}
     rows = table_rows(lines, delimiter=delimiter, quoted=quoted)
     header = next(rows, [])
     required = [field.alias or name for name, field in schema.model_fields.items() if field.is_required()]
-    if missing := [name for name in required if name not in header]:
-        raise lines.fault(f"no column {missing[0]!r}", next=f"begin with {delimiter.join(required)}")
-    for row in rows:
-        record = checked(schema, dict(zip(header, row, strict=True)), lines.fault)
+    for name in required:
+        if header.count(name) != 1:
+            what = f"two columns {name!r}" if name in header else f"no column {name!r}"
+            raise lines.fault(what, next=f"begin with {delimiter.join(required)}")
+    return _validated((dict(zip(header, row, strict=True)) for row in rows), lines, schema, unique)
+
+
+def _validated(records: Iterable[Record], lines: Lines, schema: type[S], unique: str) -> Iterator[S]:
+    """Records as their schema; no two with the same value in the field `unique`."""
+    first: dict[Hashable, int] = {}
+    for each in records:
+        record = checked(schema, each, lines.fault)
         if unique:
-            _check_new(record, unique, first, lines)
+            value = getattr(record, unique)
+            if (line := first.setdefault(value, lines.number)) != lines.number:
+                what = f"{unique} {value!r} is given twice, first on line {line}"
+                raise lines.fault(what, next=f"give every {unique} once")
         yield record
 
 
@@ -250,9 +253,8 @@ class _RowFeed:
         line = next(self._texts)
         self._taken += len(line)
         if self._taken > self._lines.max_line_bytes:
-            raise self._lines.fault(
-                f"a row longer than {self._lines.max_line_bytes:,} characters", next="close the quote"
-            )
+            most = self._lines.max_line_bytes
+            raise self._lines.fault(f"a row longer than {most:,} characters", next="close the quote")
         return line
 
     def next_row(self, rows: Iterator[list[str]]) -> list[str] | None:
@@ -261,11 +263,8 @@ class _RowFeed:
         try:
             return next(rows, None)
         except csv.Error as error:
-            raise self._lines.fault(
-                f"not valid CSV in the row from line {first}",
-                why=str(error),
-                next="close the quote",
-            ) from error
+            what = f"not valid CSV in the row from line {first}"
+            raise self._lines.fault(what, why=str(error), next="close the quote") from error
 
 
 def is_hub(source: Path | str) -> bool:
@@ -337,10 +336,6 @@ def _parsed(text: str) -> Any:
     return value
 
 
-def _place(path: Path | str, error: RecordError) -> str:
-    return f"{path}, line {error.line}" if error.line else str(path)
-
-
 def _distinct(pairs: list[tuple[str, Any]]) -> Record:
     record = dict(pairs)
     if len(record) < len(pairs):
@@ -359,33 +354,27 @@ def _check_characters(value: Any) -> None:
             raise RecordError(f"{what} holds half a character", "a surrogate stands alone") from error
 
 
-def _first_fault(error: ValidationError, record: object) -> tuple[str, str]:
+def _first_fault(error: ValidationError, record: object) -> RecordError:
     """The first thing wrong with a record, and a hint."""
     fault = error.errors(include_url=False, include_context=False)[0]
     place = fault["loc"]
     path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).removeprefix(".")
     if fault["type"] == "missing":
         near = nearest(str(place[-1]), record) if len(place) == 1 and isinstance(record, dict) and record else ""
-        return f"no field {path!r}", near
+        return RecordError(f"no field {path!r}", hint=near)
+    subject = f"field {path!r} " if path else ""
     if (type_name := _TYPES.get(fault["type"])) is not None:
-        what = f"field {path!r} is" if path else ""
-        return f"{what} not {type_name} but {type(fault['input']).__name__}".strip(), ""
-    message = fault["msg"].removeprefix("Value error, ")
-    return (f"field {path!r} {message}" if path else message), ""
+        verb = "is " if path else ""
+        return RecordError(f"{subject}{verb}not {type_name} but {type(fault['input']).__name__}")
+    return RecordError(subject + fault["msg"].removeprefix("Value error, "))
 
 
-def _named(schema: type[Schema], fault: Fault, what: str, why: str, hint: str) -> OffscriptError:
+def _named(schema: type[Schema], fault: Fault, error: RecordError) -> OffscriptError:
     """The error for a record, under what the schema calls one."""
     if not schema.noun:
-        return fault(what, why=why, next=hint)
-    why = f"{what}, {why}" if why else what
-    return fault(f"not {schema.noun}", why=why, next=hint or schema.hint)
-
-
-def _check_new(record: Schema, field: str, first: dict[Hashable, int], lines: Lines) -> None:
-    value = getattr(record, field)
-    if (line := first.setdefault(value, lines.number)) != lines.number:
-        raise lines.fault(f"{field} {value!r} is given twice, first on line {line}", next=f"give every {field} once")
+        return fault(error.what, why=error.why, next=error.hint)
+    why = f"{error.what}, {error.why}" if error.why else error.what
+    return fault(f"not {schema.noun}", why=why, next=error.hint or schema.hint)
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_distinct)

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from offscript._untrusted import refuse_remote_code
 from offscript.corpora.prose import separate_punctuation
-from offscript.corpora.records import Schema, checked
+from offscript.corpora.records import Schema, Texts, checked
 from offscript.errors import OffscriptError, missing_package
 
 UNKNOWN = "<unk>"
@@ -255,7 +255,7 @@ class HubVocabulary(Vocabulary):
 class ListedDescription(Schema):
     """What a vocabulary of listed symbols is made from."""
 
-    symbols: list[str]
+    symbols: Texts
     end: str | None = None
     unknown: str | None = None
 

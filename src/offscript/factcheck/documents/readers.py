@@ -10,7 +10,7 @@ from pydantic import AliasChoices, BeforeValidator, Field
 from offscript._specification import nearest
 from offscript.corpora.lines import Lines, check_file, is_folder, kind_of
 from offscript.corpora.prose import decode_brackets
-from offscript.corpora.records import Identifier, Schema, checked, fault_at, is_hub, read_hub, read_records
+from offscript.corpora.records import Identifier, Schema, Texts, checked, fault_at, is_hub, read_hub, read_records
 from offscript.errors import OffscriptError
 from offscript.factcheck.documents.collections import (
     read_cranfield,
@@ -45,7 +45,7 @@ class SciFactRecord(Schema):
 
     doc_id: Identifier
     title: str
-    abstract: list[str]
+    abstract: Texts
 
     def document(self) -> Document:
         """The document."""
