@@ -1,12 +1,13 @@
 """Labelled pairs of a claim and its evidence, read from the public inference sets."""
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from offscript.corpora.lines import Lines
+from offscript.corpora.prose import decode_brackets
+from offscript.corpora.records import read_objects
 
 LABELS = ("supports", "refutes", "neither")
 """In the order of every array of inference probabilities."""
@@ -21,22 +22,11 @@ NAMES = {
 }
 """What the sets call the labels; pairs with any other label are left out."""
 
-_TREEBANK = {
-    "-LRB-": "(",
-    "-RRB-": ")",
-    "-LSB-": "[",
-    "-RSB-": "]",
-    "-LCB-": "{",
-    "-RCB-": "}",
-    "``": '"',
-    "''": '"',
-    " -- ": " – ",
-}
-_MARK = re.compile("|".join(map(re.escape, _TREEBANK)))
 _BEFORE = re.compile(r"\s+([,.;:!?%)\]}]|'s\b|n't\b|'(?:re|ve|ll|d|m)\b)")
 _AFTER = re.compile(r"([(\[{$£€])\s+")
-_QUOTED = re.compile(r'"\s*([^"]*?)\s*"')
-_PRONUNCIATION = re.compile(r"\s*\(\s*(?:\[[^\]]*\][;,\s]*)+\)")
+# Runs of white space are one blank by then, and no pronunciation is so long: neither takes quadratic time.
+_QUOTED = re.compile(r'"\s?([^"]*?)\s?"')
+_PRONUNCIATION = re.compile(r"\s?\(\s?(?:\[[^\]]{0,200}\][;,\s]*)+\)")
 _SPACE = re.compile(r"\s+")
 
 
@@ -55,16 +45,15 @@ class Example(NamedTuple):
 
 def plain_text(text: str) -> str:
     """Without treebank marks and the spaces that tokenisation left, nor pronunciations in brackets."""
-    text = _MARK.sub(lambda mark: _TREEBANK[mark[0]], text)
+    text = decode_brackets(_SPACE.sub(" ", text)).replace(" -- ", " – ")
     text = _PRONUNCIATION.sub("", text)
     text = _AFTER.sub(r"\1", _BEFORE.sub(r"\1", text))
     return _SPACE.sub(" ", _QUOTED.sub(r'"\1"', text)).strip()
 
 
 def read_records(path: Path) -> Iterator[dict[str, object]]:
-    """The records of a file with one JSON object a line, compressed or not."""
-    for line in Lines(path):
-        yield json.loads(line)
+    """The records of a file with one JSON object per line, compressed or not."""
+    return read_objects(Lines(path))
 
 
 def read_pairs(path: Path, source: str) -> Iterator[Example]:
