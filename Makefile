@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
 
-.PHONY: help audit test base lint format bench clean
+.PHONY: help audit test base lint format bench coverage clean
 .DEFAULT_GOAL := help
 
 help:  ## Show the chores
@@ -31,6 +31,9 @@ format: $(VENV)/installed-dev  ## Rewrite the code in the house style
 
 bench: $(VENV)/installed-dev  ## Run every benchmark in turn
 	@set -e; for script in benchmarks/[!_]*.py; do echo "== $$script"; $(BIN)/python $$script; done
+
+coverage: $(VENV)/installed-dev  ## Measure how often every interval covers, and write docs/coverage.md
+	$(BIN)/python tools/coverage_table.py --out docs/coverage.md
 
 clean:  ## Remove the environment and what tools leave behind; results stay
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

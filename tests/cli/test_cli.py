@@ -27,7 +27,7 @@ TABLE = {
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "table.json").write_text(json.dumps(TABLE))
-    (tmp_path / "text.txt").write_text("A B\nB B\nA A\n")
+    (tmp_path / "text.txt").write_text("A B\nB B\nA A\nB A\n")
     (tmp_path / "empty.txt").write_text("")
     return tmp_path
 
@@ -43,10 +43,10 @@ def test_likelihood_of_a_table_is_exact(offscript: Command) -> None:
     done = offscript("measure", "likelihood", "table.json", "--corpus", "text.txt", "--json")
     assert done.code == 0, done.errors
     results = done.json["results"]["likelihood"]
-    nll = -(log(0.9 * 0.1) + log(0.1 * 0.5) + log(0.9 * 0.9)) / 6
+    nll = -(log(0.9 * 0.1) + 2 * log(0.1 * 0.5) + log(0.9 * 0.9)) / 8
     assert results["nll"] == pytest.approx(nll, abs=1e-12)
     assert results["ppl"] == pytest.approx(exp(nll), abs=1e-12)
-    assert results["bpc"] == pytest.approx(nll * 6 / log(2) / 9, abs=1e-12)
+    assert results["bpc"] == pytest.approx(nll * 8 / log(2) / 12, abs=1e-12)
     assert results["ci"]["nll"]["lower"] < nll < results["ci"]["nll"]["upper"]
 
 
@@ -97,9 +97,9 @@ def test_quality_and_diversity_of_a_file(offscript: Command) -> None:
     assert results["corpus_bleu_1"] == results["corpus_bleu_2"] == 1.0
     done = offscript("measure", "diversity", "text.txt", "--json")
     results = done.json["results"]["diversity"]
-    assert results["distinct_1"] == pytest.approx(2 / 6)
+    assert results["distinct_1"] == pytest.approx(2 / 8)
     assert results["distinct_2"] == 1.0
-    assert results["entropy_2"] == pytest.approx(log(3))
+    assert results["entropy_2"] == pytest.approx(log(4))
 
 
 @pytest.mark.parametrize("what", ["models", "samplers", "measures", "algorithms", "recipes"])

@@ -19,7 +19,7 @@ from offscript.measures.diversity.estimation import (
 from offscript.measures.measurement import Measurement
 from offscript.statistics import jackknife
 
-corpora = st.lists(st.lists(st.sampled_from("abc"), max_size=9), min_size=3, max_size=7)
+corpora = st.lists(st.lists(st.sampled_from("abc"), max_size=9), min_size=4, max_size=7)
 
 
 def ngrams(sentences: list[list[str]], order: int) -> list[tuple[str, ...]]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from offscript.errors import OffscriptError
 from offscript.measures.measurement import Measurement, as_json, environment, recipe_hash
-from offscript.statistics import Curve, Estimate, Interval, mean_interval
+from offscript.statistics import Curve, Estimate, Interval
 
 FIELDS = {
     "question": "exposure",
@@ -171,6 +171,8 @@ def test_items_that_do_not_make_the_figure_or_depend_on_each_other_do_not_contri
 
 def test_independent_items_contribute() -> None:
     items = np.array([1.0, 2.0, 6.0])
-    contributions = Measurement.of(mean_interval(items), per_item=items, **FIELDS).contributions()
+    contributions = Measurement.of(
+        Estimate(3.0, 1.0, Interval(1.0, 5.0, 0.95, "t")), per_item=items, **FIELDS
+    ).contributions()
     assert contributions is not None
     np.testing.assert_allclose(contributions, items)

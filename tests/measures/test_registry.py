@@ -53,7 +53,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for row in range(12)
     ]
     (folder / "tests.json").write_text(json.dumps({"data": {"intrasentence": tests}}))
-    (folder / "bank.conllu").write_text(TAGGED * 3)
+    (folder / "bank.conllu").write_text(TAGGED * 4)
     pairs = [("a b", "agree"), ("c d", "disagree")]
     _lines(folder / "pairs.jsonl", [{"claim": claim, "text": "a b c", "label": label} for claim, label in pairs])
     claims = [("The capital of France is Paris.", "SUPPORTS"), ("The capital of France is Rome.", "REFUTES")]
@@ -71,7 +71,7 @@ def _lines(path: Path, rows: list[dict[str, Any]]) -> None:
 
 
 SMALL: dict[str, dict[str, Any]] = {
-    "approximation": {"draws": 20, "step": 20, "highest": 40, "subset": 3, "length": 6, "samples": 4},
+    "approximation": {"draws": 20, "step": 20, "highest": 40, "subset": 4, "length": 6, "samples": 4},
     "diversity": {"samples": 10, "length": 8},
     "exposure": {"samples": 20, "length": 6},
     "factuality": {"samples": 2, "length": 8, "samplers": ["tempered,temperature=1.0"]},

@@ -190,7 +190,7 @@ def test_correlations_over_models() -> None:
         {"q_per_token": q, "nll_oracle": 2 * q + 1, "ppl": -q + 0.5 * noise}
         for q, noise in zip(quality, generator.normal(size=40), strict=True)
     ]
-    found = regret_correlations(models, seed=1)
+    found = regret_correlations(models)
     assert set(found) == {("q_per_token", "ppl"), ("q_per_token", "nll_oracle"), ("ppl", "nll_oracle")}
     assert found["q_per_token", "nll_oracle"].value == pytest.approx(1.0)
     columns = [[model[name] for model in models] for name in ("q_per_token", "ppl")]
@@ -200,7 +200,7 @@ def test_correlations_over_models() -> None:
 
 def test_correlations_need_every_figure_of_every_model() -> None:
     with pytest.raises(OffscriptError, match="a model without 'ppl'"):
-        regret_correlations([{"q_per_token": 1.0, "nll_oracle": 2.0}], seed=1)
+        regret_correlations([{"q_per_token": 1.0, "nll_oracle": 2.0}])
 
 
 def lstm(size: int = 5) -> LSTMLanguageModel:

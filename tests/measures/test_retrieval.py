@@ -20,8 +20,11 @@ DOCUMENTS = [
     Document("d2", "Canberra", "Canberra city capital"),
     Document("d3", "Opera", "Sydney opera house by the harbour"),
 ]
-QUERIES = [Query("q1", "sydney harbour"), Query("q2", "capital"), Query("q3", "zanzibar"), Query("q4", "nobody asks")]
-JUDGMENTS = {"q1": {"d1": 1, "d3": 1}, "q2": {"d2": 1, "d1": 0}, "q3": {"d1": 1}, "q5": {"d1": 1}}
+QUERIES = [
+    Query("q1", "sydney harbour"), Query("q2", "capital"), Query("q3", "zanzibar"), Query("q4", "nobody asks"),
+    Query("q6", "timbuktu"),
+]  # fmt: skip
+JUDGMENTS = {"q1": {"d1": 1, "d3": 1}, "q2": {"d2": 1, "d1": 0}, "q3": {"d1": 1}, "q5": {"d1": 1}, "q6": {"d2": 1}}
 
 
 @pytest.fixture
@@ -36,12 +39,12 @@ def by_name(found: list[Measurement]) -> dict[str, Measurement]:
 def test_figures_are_means_over_the_judged_queries(index: Index) -> None:
     found = by_name(measure_retrieval(index, QUERIES, JUDGMENTS, model="bm25"))
     assert tuple(found) == MEASURES
-    assert all(entry.n == 3 and entry.higher_is_better for entry in found.values())
-    assert found["recall@1"].value == pytest.approx((0.5 + 1 + 0) / 3)
-    assert found["recall@5"].value == pytest.approx(2 / 3)
-    assert found["map"].value == pytest.approx(2 / 3)
-    assert found["recall@1"].interval == mean_interval(np.array([0.5, 1, 0])).interval
-    assert found["recall@5"].interval == proportion_interval(2, 3).interval
+    assert all(entry.n == 4 and entry.higher_is_better for entry in found.values())
+    assert found["recall@1"].value == pytest.approx((0.5 + 1 + 0 + 0) / 4)
+    assert found["recall@5"].value == pytest.approx(2 / 4)
+    assert found["map"].value == pytest.approx(2 / 4)
+    assert found["recall@1"].interval == mean_interval(np.array([0.5, 1, 0, 0])).interval
+    assert found["recall@5"].interval == proportion_interval(2, 4).interval
     assert found["map"].recipe["retrieval_model"] == "bm25"
     assert found["map"].recipe["collection"]["documents"] == 3
 
@@ -61,16 +64,16 @@ def test_judgments_without_a_query_are_refused(index: Index) -> None:
 
 
 def test_one_query_that_is_half_answered_is_refused(index: Index) -> None:
-    with pytest.raises(OffscriptError, match="one judged query; intervals are over queries"):
+    with pytest.raises(OffscriptError, match="need at least 4 samples for an interval, got 1"):
         measure_retrieval(index, QUERIES, {"q1": {"d1": 1, "d2": 1}})
 
 
 def test_tagging_accuracy_counts_words_and_its_interval_is_over_sentences() -> None:
     taught = [TaggedSentence(("the", "dog"), ("DET", "NOUN")), TaggedSentence(("a", "cat"), ("DET", "NOUN"))]
     tagger = PerceptronTagger.train(taught, seed=1, rows=256, epochs=5)
-    asked = [*taught, TaggedSentence(("the",), ("NOUN",))]
+    asked = [*taught, *taught, TaggedSentence(("the", "dog"), ("NOUN", "DET"))]
     [found] = measure_tagging(tagger, asked)
-    assert (found.name, found.n, found.value) == ("accuracy", 5, pytest.approx(4 / 5))
+    assert (found.name, found.n, found.value) == ("accuracy", 10, pytest.approx(8 / 10))
     assert found.interval.lower < 0.8 < found.interval.upper
     with pytest.raises(OffscriptError, match="at least 2 sentences"):
         measure_tagging(tagger, taught[:1])

@@ -62,7 +62,7 @@ def test_drawing_for_many_transforms_equals_drawing_for_each(
 
 def test_scores_are_those_of_the_whole_sequences(model: LSTMLanguageModel) -> None:
     references = [[2, 3, 4, 5, 6], [7, 8, 9, 10]]
-    prefixes = torch.tensor([[2, 3], [7, 8], [4, 4]])
+    prefixes = torch.tensor([[2, 3], [7, 8], [4, 4], [5, 6]])
     sweep = sweep_samplers(model, prefixes, references, samplers=["top-k,k=3"], length=8, seed=1, order=2)
     (setting,) = sweep.settings
     rows = [

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
@@ -15,20 +16,22 @@ from offscript.statistics import (
     Estimate,
     Interval,
     contributions,
+    curve_difference,
+    differences_of_draws,
     holm,
     independent_difference,
-    mean_interval,
     paired_differences,
     perplexity_interval,
     pseudo_values,
     rate_interval,
     ratio_of_means_by_length,
+    share_difference,
 )
 
 
 def test_contributions_of_a_mean_are_its_items() -> None:
     items = np.array([1.0, 2.0, 6.0])
-    found = contributions(mean_interval(items).value, items)
+    found = contributions(3.0, items)
     assert found is not None
     np.testing.assert_allclose(found, items)
 
@@ -85,7 +88,7 @@ def test_equal_values_do_not_differ_and_constant_shifts_do() -> None:
 
 def test_shapes_must_agree() -> None:
     with pytest.raises(OffscriptError, match="the same items"):
-        paired_differences(np.ones((3, 1)), np.ones((4, 1)), generator=np.random.default_rng(1), resamples=200)
+        paired_differences(np.ones((5, 1)), np.ones((4, 1)), generator=np.random.default_rng(1), resamples=200)
 
 
 @pytest.mark.slow
@@ -137,3 +140,77 @@ def test_parts_of_a_ratio_average_to_it_and_vary_as_it_does() -> None:
     assert parts.mean() == pytest.approx(found.value)
     assert parts.std(ddof=1) / math.sqrt(500) == pytest.approx(found.standard_error, rel=0.1)
     assert contributions(found.value, parts) == pytest.approx(parts)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_p_value_goes_by_the_bound_on_the_side_of_zero(sign: int) -> None:
+    """First reaches 1 towards zero and 9 away from it: only the near bound decides."""
+    bounds = sorted([sign * 2.0, sign * 12.0])
+    first = Estimate(sign * 3.0, 1.0, Interval(bounds[0], bounds[1], 0.95, "t"))
+    found = independent_difference(first, Estimate(0.0, 0.0, Interval.exact(0.0)))
+    assert found.p_value == pytest.approx(2 * scipy.stats.norm.sf(3.0 * 1.959964 / 1.0), rel=1e-4)
+
+
+@pytest.mark.parametrize("value", [0.5, -0.5, 0.0])
+def test_items_that_are_zero_or_below_have_no_logarithm(value: float) -> None:
+    assert contributions(value, np.array([0.0, 2.0, 4.0])) is None
+    assert contributions(value, np.array([-1.0, 2.0, 4.0])) is None
+
+
+def test_parts_of_a_ratio_by_hand() -> None:
+    """2 / 1.5, and what each of two sequences adds: a larger denominator takes away."""
+    ratio = 2 / 1.5
+    expected = [ratio + (-1 + 0.5 * ratio) / 1.5, ratio + (1 - 0.5 * ratio) / 1.5]
+    assert pseudo_values([[1.0], [3.0]], [[1.0], [2.0]]) == pytest.approx(expected)
+    assert pseudo_values([[2.0], [2.0]], [[1.0], [3.0]])[0] > 1 > pseudo_values([[2.0], [2.0]], [[1.0], [3.0]])[1]
+
+
+def test_few_pairs_get_the_interval_of_their_mean_difference() -> None:
+    changes = np.array([0.1, 0.2, 0.3, 0.5, 0.6, 0.7])  # symmetric: plain t
+    (found,) = paired_differences(changes[:, None], np.zeros((6, 1)), generator=np.random.default_rng(1))
+    peer = scipy.stats.ttest_1samp(changes, 0)
+    assert found.p_value == pytest.approx(max(peer.pvalue, 2 ** (1 - 6)))
+    assert (found.interval.lower, found.interval.upper) == pytest.approx(tuple(peer.confidence_interval()))
+    assert found.interval.method == "paired, wider of t and skew-corrected t"
+
+
+def test_right_and_wrong_answers_are_compared_as_shares() -> None:
+    first, second = np.array([1.0] * 7 + [0.0] * 2 + [1.0] * 31), np.array([0.0] * 7 + [1.0] * 2 + [1.0] * 31)
+    (found,) = paired_differences(first[:, None], second[:, None], generator=np.random.default_rng(1))
+    ones = np.ones(40)
+    assert found == share_difference((first, ones), (second, ones))
+    assert found.value == pytest.approx(5 / 40)
+    (same,) = paired_differences(ones[:, None], ones[:, None], generator=np.random.default_rng(1))
+    assert (same.value, same.p_value) == (0.0, 1.0)
+    assert same.interval.width > 0.1
+
+
+def test_paired_shares_cover() -> None:
+    generator, held = np.random.default_rng(8), 0
+    for _ in range(500):
+        both = generator.random((30, 1))
+        (found,) = paired_differences(
+            (both < 0.8).astype(float), ((both < 0.7) | (both > 0.95)).astype(float), generator=generator
+        )
+        held += 0.05 in found.interval
+    assert 0.93 <= held / 500 <= 0.99
+
+
+def test_resamples_far_from_the_observed_difference_make_the_p_value() -> None:
+    draws = np.concatenate([np.full((3, 1), 2.1), np.full((1, 1), -0.1), np.full((95, 1), 1.0)])
+    (found,) = differences_of_draws(np.array([1.0]), draws, level=0.95, method="m")
+    assert found.p_value == (4 + 1) / (99 + 1)
+    (none,) = differences_of_draws(np.array([0.0]), np.zeros((99, 1)), level=0.95, method="m")
+    assert (none.p_value, none.interval.method) == (1.0, "all resamples equal")
+
+
+def test_curves_that_differ_by_a_constant() -> None:
+    generator = np.random.default_rng(9)
+    places = np.stack([generator.normal(place, 0.05, 40) for place in (0.2, 0.5, 0.8)])
+    heights = places**2
+    found = curve_difference(
+        np.linspace(0.3, 0.7, 9), (places, heights + 0.1), (places[::-1], heights[::-1]), generator=generator
+    )
+    assert found.value == pytest.approx(0.1)
+    assert (found.interval.lower, found.interval.upper) == pytest.approx((0.1, 0.1))
+    assert found.p_value == 1 / 1001

@@ -44,7 +44,7 @@ def correlations(
         for figures in own
     ]
     variants = [variant for variant, own in runs.items() for _ in own]
-    found = regret_correlations(table, seed=seed, names=names)
+    found = regret_correlations(table, names=names)
     return {
         f"correlation.{first}~{second}": Measurement.of(
             estimate,

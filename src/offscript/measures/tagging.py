@@ -72,7 +72,7 @@ def measure_tagging(
     right = np.array([_right(sentence.tags, own) for sentence, own in zip(sentences, tags, strict=True)])
     words = np.array([len(sentence.words) for sentence in sentences])
     measured = Measurement.of(
-        rate_interval(right, words, level=level),
+        rate_interval(right, words, share=True, level=level),
         question=QUESTION,
         name="accuracy",
         n=int(words.sum()),

@@ -24,7 +24,13 @@ from offscript.statistics.differences import (
     share_difference,
 )
 from offscript.statistics.estimates import Curve, Difference, Estimate, Interval, Profile, samples_for_width, within
-from offscript.statistics.jackknife import Unbiased, jackknife, leave_out_errors, leave_out_profile
+from offscript.statistics.jackknife import (
+    Unbiased,
+    correlation_interval,
+    jackknife,
+    leave_out_errors,
+    leave_out_profile,
+)
 from offscript.statistics.means import (
     clustered_proportion_interval,
     mean_by_length,
@@ -39,7 +45,6 @@ from offscript.statistics.resampling import (
     RESAMPLES,
     bootstrap,
     bootstrap_by_length,
-    correlation_interval,
     estimates_of_draws,
     two_stage_draws,
 )

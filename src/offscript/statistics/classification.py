@@ -4,6 +4,7 @@ All but calibration are functions of the confusion matrix, so one matrix is kept
 independent of each other (pairs that share a body, say), and whole groups are resampled.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -13,15 +14,25 @@ from numpy.typing import NDArray
 from offscript._types import FloatArray
 from offscript.errors import OffscriptError
 from offscript.statistics.differences import differences_of_draws
-from offscript.statistics.estimates import Difference, Estimate
-from offscript.statistics.means import proportion_interval
-from offscript.statistics.resampling import RESAMPLES, estimates_of_draws, resampled, value_and_draws
+from offscript.statistics.estimates import Difference, Estimate, Interval, student_quantile
+from offscript.statistics.means import SHARE, proportion_interval
+from offscript.statistics.resampling import (
+    BLOCK_ELEMENTS,
+    RESAMPLES,
+    estimates_of_draws,
+    percentile_bounds,
+    resampled,
+    value_and_draws,
+)
 
 Score = Callable[[FloatArray], FloatArray]
 """From confusion matrices [rows, labels, labels] to [rows]."""
 
 BINS = 10
+CALIBRATION = "calibration_error"
+_F1, _MACRO = "f1.", "macro_f1"
 _LEVEL = 0.95
+_FEW, _FEW_ITEMS = 30, 100  # groups, and items of several labels, that resample to too narrow an interval
 _METHOD = "bootstrap percentile"
 
 
@@ -89,23 +100,21 @@ def classification_scores(
 ) -> dict[str, Estimate]:
     """`accuracy`, `macro_f1`, `f1.<label>`, the `extra` scores, and `calibration_error` where there are probabilities.
 
-    F1 is of the labels that occur among the right ones. All figures come from the same resamples of groups; the
-    accuracy of independent items has Wilson's interval.
+    F1 is of the labels that occur among the right ones. All figures come from the same resamples of groups. Where items
+    are independent, accuracy and F1 have closed intervals: both are functions of one share.
 
     Args:
         run: What was predicted and what was right.
         seed: Seed of the resamples.
         resamples: How often groups are resampled.
-        extra: More scores of confusion matrices, by name.
+        extra: More scores of confusion matrices, by name; they lie between 0 and 1.
 
     Returns:
         Estimates by name, in this order.
     """
-    scores = _scores(run, extra or {})
-    tables = run.by_group()
-    flat, shape = tables.reshape(len(tables), -1), tables.shape[1:]
+    scores, tables = _scores(run, extra or {}), run.by_group()
+    flat, shape, sizes = tables.reshape(len(tables), -1), tables.shape[1:], tables.sum(axis=(1, 2))
     gaps = None if run.probabilities is None else run.calibration_gaps()
-    sizes = tables.sum(axis=(1, 2))
 
     def statistic(weights: FloatArray) -> FloatArray:
         matrices = (weights @ flat).reshape(-1, *shape)
@@ -115,12 +124,17 @@ def classification_scores(
             columns.append(np.abs(weights @ gaps).sum(axis=1) / items)
         return np.column_stack(columns)
 
-    names = [*scores] if gaps is None else [*scores, "calibration_error"]
+    names = [*scores] if gaps is None else [*scores, CALIBRATION]
     values, draws = value_and_draws(statistic, [len(tables)], resamples, np.random.default_rng(seed))
     method = _METHOD if run.groups is None else f"{_METHOD} by group"
     estimates = dict(zip(names, estimates_of_draws(values[0], draws, level=_LEVEL, method=method), strict=True))
-    if run.groups is None:
-        estimates["accuracy"] = proportion_interval(int(run.right.sum()), len(run.gold))
+    if len(tables) < _FEW:
+        without = statistic((1 - np.eye(len(tables))) / (len(tables) - 1))
+        pairs = zip(estimates.items(), without.T, strict=True)
+        estimates = {name: _widened(estimate, column) for (name, estimate), column in pairs}
+    estimates |= {name: _share_interval(run, name, estimates[name]) for name in scores}
+    if gaps is not None:
+        estimates[CALIBRATION] = _calibration_interval(run, estimates[CALIBRATION], draws[:, -1], seed)
     return estimates
 
 
@@ -200,12 +214,103 @@ def _scores(run: Classification, extra: Mapping[str, Score]) -> dict[str, Score]
     present = np.unique(run.gold)
     scores: dict[str, Score] = {
         "accuracy": lambda tables: np.trace(tables, axis1=1, axis2=2) / tables.sum(axis=(1, 2)),
-        "macro_f1": lambda tables: f1_scores(tables)[:, present].mean(axis=1),
+        _MACRO: lambda tables: f1_scores(tables)[:, present].mean(axis=1),
         **extra,
     }
     for place in present.tolist():
-        scores[f"f1.{run.labels[place]}"] = lambda tables, place=place: f1_scores(tables)[:, place]  # type: ignore[misc]
+        scores[f"{_F1}{run.labels[place]}"] = lambda tables, place=place: f1_scores(tables)[:, place]  # type: ignore[misc]
     return scores
+
+
+def _widened(estimate: Estimate, without: FloatArray) -> Estimate:
+    """The hull of the interval and of the jackknife's by Student's t: few groups resample to too narrow an interval."""
+    n = len(without)
+    reach = student_quantile(n - 1, (1 + _LEVEL) / 2) * math.sqrt((n - 1) * float(without.var()))
+    lower = min(estimate.interval.lower, max(0.0, estimate.value - reach))
+    upper = max(estimate.interval.upper, min(1.0, estimate.value + reach))
+    method = f"wider of {estimate.interval.method} and jackknife"
+    return Estimate(estimate.value, estimate.standard_error, Interval(lower, upper, _LEVEL, method))
+
+
+def _share_interval(run: Classification, name: str, estimate: Estimate) -> Estimate:
+    """A closed interval where a score is a function of one share of independent items, or where no resample differs.
+
+    F1 is 2 J / (1 + J), where J is the share of a label's true positives among all items that have or get the label.
+    """
+    if run.groups is not None and estimate.interval.width > 0:
+        return estimate
+    tables, independent = run.by_group(), run.groups is None
+    if name == "accuracy" and independent:
+        return proportion_interval(int(run.right.sum()), len(run.gold), level=_LEVEL)
+    if name.startswith(_F1):
+        lower, upper = _f1_bounds(tables, run.labels.index(name.removeprefix(_F1)), independent)
+        method = f"{SHARE} of TP / (TP + FP + FN)"
+    elif name == _MACRO and independent and len(run.gold) < _FEW_ITEMS:
+        lower, upper = _macro_bounds(tables, np.unique(run.gold))
+        method = "labels' bounds added up (MOVER)"
+    elif estimate.interval.width == 0:
+        share = _share(estimate.value, len(tables))
+        lower, upper, method = share.lower, share.upper, share.method
+    else:
+        return estimate
+    value = estimate.value
+    interval = Interval(float(min(lower, value)), float(max(upper, value)), _LEVEL, method)
+    return Estimate(value, estimate.standard_error, interval)
+
+
+def _f1_bounds(tables: FloatArray, place: int, independent: bool) -> tuple[float, float]:
+    """Bounds of a label's F1 from its share of true positives, of items or of the groups that have or get the label."""
+    involved, right = _involved(tables, place), tables[:, place, place]
+    trials = float(involved.sum() if independent else (involved > 0).sum())
+    share = _share(float(right.sum() / involved.sum()), trials)
+    return 2 * share.lower / (1 + share.lower), 2 * share.upper / (1 + share.upper)
+
+
+def _macro_bounds(tables: FloatArray, places: NDArray[np.int64]) -> tuple[float, float]:
+    """Bounds of the mean of labels' F1 from their own, added up as errors that correlate by one half.
+
+    An item that one label loses another gets: taken as independent they would cover .85, as one error .997.
+    """
+    scores = f1_scores(tables.sum(axis=0, keepdims=True))[0, places]
+    bounds = np.array([_f1_bounds(tables, place, True) for place in places.tolist()])
+    reaches = np.abs(bounds - scores[:, None])  # [labels, 2]
+    down, up = np.sqrt(((reaches**2).sum(axis=0) + reaches.sum(axis=0) ** 2) / 2) / len(places)
+    return max(0.0, float(scores.mean() - down)), min(1.0, float(scores.mean() + up))
+
+
+def _involved(tables: FloatArray, place: int) -> FloatArray:
+    """How many items of each group have or get the label [groups]."""
+    return np.asarray(tables[:, place].sum(axis=1) + tables[:, :, place].sum(axis=1) - tables[:, place, place])
+
+
+def _share(value: float, trials: float) -> Interval:
+    """The interval of a share of so many trials, or of groups that agree."""
+    return proportion_interval(round(value * trials), round(trials), level=_LEVEL).interval
+
+
+def _calibration_interval(run: Classification, estimate: Estimate, draws: FloatArray, seed: int) -> Estimate:
+    """The bootstrap's interval with its lower end mirrored at the value, for sampling adds to a sum of absolute values.
+
+    It begins at 0 where perfect calibration would bring as large an error in 1 of 40 samples, and where there are too
+    few items to tell.
+    """
+    value, upper = estimate.value, estimate.interval.upper
+    lower = max(0.0, 2 * value - float(percentile_bounds(draws, _LEVEL)[1]))
+    if len(run.gold) < _FEW or value <= float(np.quantile(_calibrated(run, seed), (1 + _LEVEL) / 2)):
+        lower = 0.0
+    method = f"{_METHOD}, mirrored below, or from 0"
+    return Estimate(value, estimate.standard_error, Interval(min(lower, value), max(upper, value), _LEVEL, method))
+
+
+def _calibrated(run: Classification, seed: int) -> FloatArray:
+    """Calibration errors [resamples] of predictions with these confidences that are right as often as they say."""
+    confidence, generator, errors = run.confidence, np.random.default_rng([seed, 1]), []
+    inside = (_bins(confidence)[:, None] == np.arange(BINS)).astype(np.float64)  # [n, bins]
+    block = max(1, BLOCK_ELEMENTS // len(confidence))
+    for first in range(0, RESAMPLES, block):
+        right = generator.random((min(block, RESAMPLES - first), len(confidence))) < confidence
+        errors.append(np.abs((confidence - right) @ inside).sum(axis=1) / len(confidence))
+    return np.concatenate(errors)
 
 
 def _bins(confidence: FloatArray) -> NDArray[np.int64]:

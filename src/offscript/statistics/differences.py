@@ -8,6 +8,7 @@ p-value is that of the normal distribution.
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,7 @@ import numpy.typing as npt
 from offscript._types import FloatArray
 from offscript.errors import OffscriptError
 from offscript.statistics.estimates import (
+    LEAST,
     Difference,
     Estimate,
     Interval,
@@ -24,10 +26,12 @@ from offscript.statistics.estimates import (
     student_quantile,
     student_tails,
 )
-from offscript.statistics.means import clustered_proportion_interval
+from offscript.statistics.means import clustered_proportion_interval, mean_interval
 from offscript.statistics.resampling import RESAMPLES, estimates_of_draws, percentile_bounds, resampled, value_and_draws
 
 MOVER = "both intervals, as independent (MOVER)"
+_SMALL, _SMALL_SHARES = 12, 100
+
 Counts = tuple[npt.ArrayLike, npt.ArrayLike]
 """Successes and trials of each item, [n] each."""
 Settings = tuple[FloatArray, FloatArray]
@@ -44,6 +48,9 @@ def paired_differences(
 ) -> list[Difference]:
     """Means of the columns of first minus those of second: studentised bootstrap of the pairs.
 
+    Fewer than 12 pairs, too few to resample, get the interval of `mean_interval`. Fewer than 100 pairs of 0/1 values,
+    such as two systems' right and wrong answers, get that of `share_difference`.
+
     Args:
         first: Values [n, figures]; each row belongs to one item.
         second: Values of the same items.
@@ -54,10 +61,13 @@ def paired_differences(
     Returns:
         One difference per figure.
     """
-    left, right = as_table(first), as_table(second)
+    left, right = as_table(first, least=LEAST), as_table(second, least=LEAST)
     if left.shape != right.shape:
         raise OffscriptError(f"values of shapes {left.shape} and {right.shape}", next="give both on the same items")
     values = left - right  # [n, figures]
+    small = [_small(one, two, level) for one, two in zip(left.T, right.T, strict=True)]
+    if len(values) < _SMALL:
+        return [difference for difference in small if difference is not None]
     means, n = values.mean(axis=0), len(values)
     centred = values - means
 
@@ -72,7 +82,8 @@ def paired_differences(
     spreads = centred.std(axis=0) / math.sqrt(n - 1)
     lower, upper = percentile_bounds(studentised, level)
     return [
-        _studentised(
+        small[place]
+        or _studentised(
             float(means[place]), float(spreads[place]), studentised[:, place], lower[place], upper[place], level
         )
         for place in range(values.shape[1])
@@ -307,6 +318,24 @@ def _studentised(
     observed = value / error if error else math.copysign(math.inf, value)
     interval = Interval(float(value - upper * error), float(value - lower * error), level, "paired bootstrap t")
     return Difference(value, error, interval, _p_value(observed if value else 0.0, studentised))
+
+
+def _small(first: FloatArray, second: FloatArray, level: float) -> Difference | None:
+    """The difference on few pairs, where there is a better way than to resample them."""
+    n = len(first)
+    if n < _SMALL_SHARES and _is_share(first) and _is_share(second):
+        return share_difference((first.round(), np.ones(n)), (second.round(), np.ones(n)), level=level)
+    return _mean_difference(first - second, level) if n < _SMALL else None
+
+
+def _is_share(values: FloatArray) -> bool:
+    return bool((np.minimum(np.abs(values), np.abs(values - 1)) < 1e-9).all())
+
+
+def _mean_difference(values: FloatArray, level: float) -> Difference:
+    found = mean_interval(values, share=False, level=level)
+    interval = replace(found.interval, method=f"paired, {found.interval.method}")
+    return Difference(found.value, found.standard_error, interval, p_value_of(found, len(values)))
 
 
 def _p_value(observed: float, resamples: FloatArray) -> float:

@@ -13,6 +13,9 @@ import numpy.typing as npt
 from offscript._types import FloatArray
 from offscript.errors import OffscriptError
 
+LEAST = 4
+"""A mean, a rate or a ratio of fewer values gets no interval: none would cover."""
+
 Bounds = tuple[FloatArray, FloatArray, FloatArray]  # standard errors, lower, upper: each [lengths + 1], average last
 
 
@@ -122,11 +125,16 @@ def normal_quantile(probability: float) -> float:
     return float(ndtri(probability))
 
 
-def student_quantile(freedom: int, probability: float) -> float:
+def student_quantile(freedom: float, probability: float) -> float:
     """Quantile of Student's t with `freedom` degrees of freedom."""
+    return float(student_quantiles(np.array(freedom), probability))
+
+
+def student_quantiles(freedom: FloatArray, probability: float) -> FloatArray:
+    """Quantiles of Student's t, for each number of degrees of freedom."""
     from scipy.special import stdtrit
 
-    return float(stdtrit(freedom, probability))
+    return np.asarray(stdtrit(freedom, probability))
 
 
 def student_tails(freedom: int, distance: float) -> float:
@@ -143,21 +151,26 @@ def normal_tails(distance: float) -> float:
     return 2 * float(ndtr(-abs(distance)))
 
 
-def as_vector(values: npt.ArrayLike) -> FloatArray:
-    """Values [n] that an interval can be made from: two or more, none NaN."""
+def require_samples(n: int, least: int) -> None:
+    """Refuse an interval from too few samples to cover."""
+    if n < least:
+        raise OffscriptError(f"need at least {least} samples for an interval, got {n}", next="give more samples")
+
+
+def as_vector(values: npt.ArrayLike, *, least: int = 2) -> FloatArray:
+    """Values [n] that an interval can be made from: at least so many, none NaN."""
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != 1:
-        raise OffscriptError(f"values of shape {array.shape}", next="give one value a sequence")
-    return as_table(array[:, None])[:, 0]
+        raise OffscriptError(f"values of shape {array.shape}", next="give one value per sequence")
+    return as_table(array[:, None], least=least)[:, 0]
 
 
-def as_table(values: npt.ArrayLike) -> FloatArray:
-    """Values [n, lengths] that intervals can be made from: two or more rows, none NaN."""
+def as_table(values: npt.ArrayLike, *, least: int = 2) -> FloatArray:
+    """Values [n, lengths] that intervals can be made from: at least so many rows, none NaN."""
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != 2 or array.shape[1] == 0:
-        raise OffscriptError(f"values of shape {array.shape}", next="give one row a sequence, one column a length")
-    if len(array) < 2:
-        raise OffscriptError(f"{len(array)} sample(s)", why="an interval needs at least two", next="draw more samples")
+        raise OffscriptError(f"values of shape {array.shape}", next="give one row per sequence, one column per length")
+    require_samples(len(array), least)
     if np.isnan(array).any():
         raise OffscriptError(f"{int(np.isnan(array).sum())} of {array.size} values are NaN", next="look at the model")
     if np.isposinf(array).any() and np.isneginf(array).any():

@@ -4,13 +4,13 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from offscript._types import FloatArray
 from offscript.errors import OffscriptError
-from offscript.statistics.estimates import Bounds, Estimate, Interval, Profile, as_vector, profile, single
+from offscript.statistics.estimates import Bounds, Estimate, Interval, Profile, profile, single
 
 RESAMPLES = 1000
+_EQUAL = "all resamples equal"
 BLOCK_ELEMENTS = 1 << 23  # resampling weights held at once: 64 MB
 CACHE_ELEMENTS = 1 << 17  # drawn indices held at once, so that counting them stays within the cache
 
@@ -49,37 +49,6 @@ def bootstrap_by_length(
     """As `bootstrap`, for a statistic that returns [rows, lengths]; the average over lengths has its own interval."""
     values, draws = (with_average(table) for table in value_and_draws(statistic, sizes, resamples, generator))
     return profile(values[0], _bounds_of(values, draws, level, method), level, f"bootstrap {method}")
-
-
-def correlation_interval(
-    first: npt.ArrayLike,
-    second: npt.ArrayLike,
-    *,
-    generator: np.random.Generator,
-    kind: str = "pearson",
-    level: float = 0.95,
-    resamples: int = RESAMPLES,
-) -> Estimate:
-    """Pearson's or Spearman's correlation; pairs are resampled, and ranks are made anew in every resample."""
-    left, right = as_vector(first), as_vector(second)
-    if left.shape != right.shape:
-        raise OffscriptError(f"a correlation of {len(left)} values with {len(right)}", next="give pairs")
-    if left.min() == left.max() or right.min() == right.max():
-        raise OffscriptError("a correlation with a constant", why="it has no variance to share")
-    if kind not in ("pearson", "spearman"):
-        raise OffscriptError(f"no correlation {kind!r}", next="known: pearson, spearman")
-
-    def statistic(weights: FloatArray) -> FloatArray:
-        if kind == "pearson":
-            return weighted_correlation(weights, left - left.mean(), right - right.mean())
-        ranks = (weighted_ranks(weights, side) for side in (left, right))
-        return weighted_correlation(weights, *ranks)
-
-    values, draws = value_and_draws(statistic, [len(left)], resamples, generator)
-    lower, _ = percentile_bounds(np.nan_to_num(draws[:, None], nan=-1.0), level)
-    _, upper = percentile_bounds(np.nan_to_num(draws[:, None], nan=1.0), level)
-    defined = draws[~np.isnan(draws)]
-    return single(values, spread(defined[:, None]), lower, upper, level, "bootstrap percentile")
 
 
 def resampling_counts(n: int, resamples: int, generator: np.random.Generator) -> FloatArray:
@@ -154,7 +123,7 @@ def estimates_of_draws(values: FloatArray, draws: FloatArray, *, level: float, m
         Estimate(
             float(value),
             float(spread(column)),
-            Interval(float(min(low, value)), float(max(high, value)), level, method),
+            Interval(float(min(low, value)), float(max(high, value)), level, method if low < high else _EQUAL),
         )
         for value, column, low, high in zip(values, draws.T, lower, upper, strict=True)
     ]
@@ -175,25 +144,6 @@ def spread(draws: FloatArray) -> FloatArray:
     """Standard deviation over resamples; infinite where a draw is not finite."""
     finite = np.isfinite(draws).all(axis=0)
     return np.where(finite, np.where(finite, draws, 0.0).std(axis=0, ddof=1), math.inf)
-
-
-def weighted_correlation(weights: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
-    """Pearson's correlation under each row of `weights` [resamples, n]; values are [n] or [resamples, n]."""
-    first_centred = first - (weights * first).sum(axis=1, keepdims=True)
-    second_centred = second - (weights * second).sum(axis=1, keepdims=True)
-    covariance = (weights * first_centred * second_centred).sum(axis=1)
-    scale = (weights * first_centred**2).sum(axis=1) * (weights * second_centred**2).sum(axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(scale > 0, covariance / np.sqrt(scale), math.nan)
-
-
-def weighted_ranks(weights: FloatArray, values: FloatArray) -> FloatArray:
-    """Mid-ranks (ties share theirs) of every item within each resample: [resamples, n], as shares of the sample."""
-    _, group = np.unique(values, return_inverse=True)  # [n]
-    order = np.argsort(group, kind="stable")
-    starts = np.flatnonzero(np.diff(group[order], prepend=-1))
-    masses = np.add.reduceat(weights[:, order], starts, axis=1)  # [resamples, groups]
-    return (np.cumsum(masses, axis=1) - masses / 2)[:, group]
 
 
 def value_and_draws(

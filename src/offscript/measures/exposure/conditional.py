@@ -14,11 +14,7 @@ from offscript.models.language_model import LanguageModel
 from offscript.sampling.randomness import Seed
 from offscript.statistics import (
     RESAMPLES,
-    Curve,
-    Estimate,
-    Profile,
     mean_by_length,
-    proportion_interval,
     pseudo_values,
     ratio_of_means_by_length,
 )
@@ -68,10 +64,7 @@ def conditional_deviations(
 
 def deviation_figure(name: str, values: NDArray[np.floating], *, level: float = 0.95) -> Figure:
     """CGD (eq. 7) from one distance's values [n, lengths]: a mean at every length, and their average."""
-    profile = mean_by_length(values, level=level)
-    if name == INDICATOR:
-        profile = _proportions(values, profile.average, level)
-    return Figure.of(profile, values.mean(axis=1))
+    return Figure.of(mean_by_length(values, share=name == INDICATOR, level=level), values.mean(axis=1))
 
 
 def conditional_figures(
@@ -103,16 +96,3 @@ def conditional_figures(
         figures[f"cgd_model.{name}"] = deviation_figure(name, on_model, level=level)
         figures[f"cgd_data.{name}"] = deviation_figure(name, on_data, level=level)
     return figures
-
-
-def _proportions(values: NDArray[np.floating], average: Estimate, level: float) -> Profile:
-    """The same for values of 0 and 1: n equal ones leave room for the other, which a mean's interval does not."""
-    shares = [proportion_interval(int(count), len(values), level=level) for count in values.sum(axis=0)]
-    bounds = (
-        np.array([share.interval.lower for share in shares]),
-        np.array([share.interval.upper for share in shares]),
-    )
-    curve = Curve.of(np.array([share.value for share in shares]), bounds, level, shares[0].interval.method)
-    if average.interval.width == 0 and average.value in (0.0, 1.0):
-        average = proportion_interval(len(values) if average.value else 0, len(values), level=level)
-    return Profile(average, curve)

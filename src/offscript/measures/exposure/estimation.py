@@ -164,7 +164,7 @@ def measure_deviations(
     shared: dict[str, Any] = {"question": "deviations", "seed": seed, "n": len(rows), "seconds": 0.0}
     return [
         Measurement.of(
-            mean_interval(values.mean(axis=1)),
+            mean_interval(values.mean(axis=1), share=False),
             name=f"{kind}/{distance}",
             recipe={**recipe, "dtype": str(values.dtype)},
             per_item=values,

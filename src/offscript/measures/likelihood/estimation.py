@@ -45,7 +45,7 @@ def measure_likelihood(
     }
     if isinstance(model, Approximated):
         estimates["never_drawn"] = (
-            within(rate_interval(judged.never_drawn, lengths), 0, 1),
+            within(rate_interval(judged.never_drawn, lengths, share=True), 0, 1),
             judged.never_drawn / lengths,
             lengths,
         )

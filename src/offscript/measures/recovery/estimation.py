@@ -152,11 +152,11 @@ def _likelihoods(
     figures = {}
     for source in sources:
         found = surprise[source]
-        figures[f"nll_oracle.{source}"] = Figure.of(mean_by_length(found, level=level), found.mean(axis=1))
+        figures[f"nll_oracle.{source}"] = Figure.of(mean_by_length(found, share=False, level=level), found.mean(axis=1))
         if source != "data":
             with np.errstate(invalid="ignore"):
                 gap = np.where(found == surprise["data"], 0.0, found - surprise["data"])
-            figures[f"nll_gap.{source}"] = Figure.of(mean_by_length(gap, level=level), gap.mean(axis=1))
+            figures[f"nll_gap.{source}"] = Figure.of(mean_by_length(gap, share=False, level=level), gap.mean(axis=1))
     return figures
 
 

@@ -132,7 +132,11 @@ def regret_figures(regrets: Regrets, *, level: float = 0.95) -> dict[str, Figure
 
     def per_sequence(by_length: FloatArray) -> Figure:
         totals = by_length[:, -1]
-        return Figure(mean_interval(totals, level=level), mean_by_length(by_length, level=level).by_length, totals)
+        return Figure(
+            mean_interval(totals, share=False, level=level),
+            mean_by_length(by_length, share=False, level=level).by_length,
+            totals,
+        )
 
     return {
         "q_per_token": per_token(inner[:, -1]),
@@ -197,7 +201,6 @@ def measure_regret_exactly(model: LanguageModel, oracle: LanguageModel, *, lengt
 def regret_correlations(
     models: Sequence[Mapping[str, float]],
     *,
-    seed: int,
     names: Sequence[str] = ("q_per_token", "ppl", "nll_oracle"),
     kind: str = "pearson",
     level: float = 0.95,
@@ -208,9 +211,7 @@ def regret_correlations(
         raise OffscriptError(f"a model without {sorted(missing)[0]!r}", next="measure every figure of every model")
     columns = {name: [figures[name] for figures in models] for name in names}
     return {
-        (first, second): correlation_interval(
-            columns[first], columns[second], generator=_bootstrap_generator(seed), kind=kind, level=level
-        )
+        (first, second): correlation_interval(columns[first], columns[second], kind=kind, level=level)
         for first, second in combinations(names, 2)
     }
 

@@ -15,7 +15,7 @@ from offscript.factcheck.retrieval import DEFAULT_MODEL
 from offscript.factcheck.retrieval.reranking import rerank_by_title
 from offscript.factcheck.sources.local import LocalIndex
 from offscript.measures.measurement import Measurement, environment
-from offscript.statistics import Estimate, mean_interval, proportion_interval
+from offscript.statistics import Estimate, mean_interval
 
 QUESTION = "retrieval"
 MEASURES = ("recall@1", "recall@5", "recall@10", "recall@20", "map", "ndcg@10")
@@ -83,9 +83,4 @@ def _rankings(
 
 
 def _estimate(values: NDArray[np.float64], level: float) -> Estimate:
-    """Wilson's interval where a query is either answered or not, which is so when it has one relevant document."""
-    if np.isin(values, (0.0, 1.0)).all():
-        return proportion_interval(int(values.sum()), len(values), level=level)
-    if len(values) < 2:
-        raise OffscriptError("one judged query", why="intervals are over queries", next="ask two or more")
     return mean_interval(values, level=level)
