@@ -19,6 +19,7 @@ import argparse
 import json
 import os
 import re
+import resource
 import shlex
 import shutil
 import signal
@@ -131,8 +132,8 @@ def fresh_environment(folder: Path) -> Path:
     begun = time.monotonic()
     venv.create(folder, with_pip=True)
     python = folder / "bin" / "python"
-    install = ["-m", "pip", "install", "--quiet", "-c", str(REPOSITORY / "constraints.txt"), str(REPOSITORY)]
-    subprocess.run([python, *install], check=True, stderr=subprocess.DEVNULL)
+    install = ["-m", "pip", "install", "--quiet", "--no-compile", "-c", str(REPOSITORY / "constraints.txt")]
+    subprocess.run([python, *install, str(REPOSITORY)], check=True, stderr=subprocess.DEVNULL)
     print(f"base install in {time.monotonic() - begun:.0f} s", flush=True)
     return python
 
@@ -155,7 +156,9 @@ def check_all(commands: list[Command], python: Path, folder: Path) -> list[Comma
         if fault:
             failed.append(command)
             print("    " + fault.replace("\n", "\n    "), flush=True)
-    print(f"{len(commands)} commands, {len(failed)} failed")
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = used.ru_utime + used.ru_stime
+    print(f"{len(commands)} commands, {len(failed)} failed, {seconds:.0f} s of processor time with the installation")
     return failed
 
 
