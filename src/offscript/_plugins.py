@@ -74,7 +74,7 @@ class Registry(Mapping[str, T], Generic[T]):
         return register
 
     def find(self, name: str) -> T:
-        """The thing of a name; an unknown name is answered with the nearest one."""
+        """The thing of that name; an unknown name is refused, with the nearest known one."""
         if name not in self:
             raise OffscriptError(f"no {self.kind} {name!r}", next=nearest(name, self))
         return self[name]

@@ -177,7 +177,7 @@ class EncodedCorpus:
 def encode_corpus(
     sentences: Iterable[str], vocabulary: Vocabulary, *, end: bool, folder: Path | None = None
 ) -> EncodedCorpus:
-    """Encode a stream of sentences; one without a token is left out.
+    """Encode a stream of sentences; sentences without a token are skipped.
 
     Args:
         sentences: The stream.

@@ -179,7 +179,7 @@ class MaskedLanguageModel:
 
     @contextmanager
     def _projecting_only(self, places: Tensor) -> Iterator[None]:
-        """Project one place a row to the vocabulary: logits of all the others would be most of the work and memory.
+        """Project one position per row to the vocabulary: all other logits would be most of the work and memory.
 
         A network that projects by other means than its output embeddings is left as it is.
         """

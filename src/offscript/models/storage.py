@@ -150,7 +150,7 @@ def _check_hash(path: Path, card: dict[str, Any]) -> None:
 
 
 def is_seqgan_oracle(folder: Path) -> bool:
-    """Whether a folder holds the oracle's parameters, one array a file."""
+    """Whether a folder holds the oracle's parameters, one array per file."""
     return all((folder / f"{name}.npz").is_file() for name in SEQGAN_FILES)
 
 

@@ -173,7 +173,7 @@ class _Rows(State):
 
 
 class Uniform(LanguageModel):
-    """log V nats a token, whatever was read."""
+    """log V nats per token, whatever was read."""
 
     def __init__(self, vocabulary: Vocabulary, name: str = "uniform") -> None:
         self.vocabulary, self.name = vocabulary, name

@@ -56,7 +56,7 @@ class Rewarded(Algorithm):
 
 
 class ReinforceSettings(RewardSettings):
-    """What a reward is held against."""
+    """The baseline that a reward is compared with."""
 
     normalise: bool = Field(False, description="rewards over their standard deviation; the baseline does the rest")
     baseline: Literal["others", "none"] = Field("others", description="the mean reward of the batch's other sequences")

@@ -58,7 +58,7 @@ def compared(claim: str, sentence: str) -> tuple[float, float]:
 
     Args:
         claim: What is said.
-        sentence: What it is held against.
+        sentence: The text that it is compared with.
 
     Returns:
         Two shares from 0 to 1; both are 0 for a claim without numbers.

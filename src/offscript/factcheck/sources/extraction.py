@@ -139,7 +139,7 @@ def page_of(content: bytes, kind: str, url: str) -> Page:
 
 
 def main() -> None:
-    """Answer pages until standard input ends. What cannot be held in memory is answered with an empty list."""
+    """Answer pages until standard input ends; a page that does not fit in memory gives an empty list."""
     import trafilatura  # noqa: F401 - imported now, so that no page waits for it
 
     answers = sys.stdout.buffer
