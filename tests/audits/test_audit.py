@@ -44,6 +44,11 @@ def test_an_unknown_question_is_named_with_what_is_near(subject: Subject) -> Non
         plan_audit(subject, ["liklihood"])
 
 
+def test_a_misspelt_setting_is_refused_even_where_its_question_is_left_out() -> None:
+    with pytest.raises(OffscriptError, match="exposure has no setting 'sampels'; did you mean 'samples'"):
+        plan_audit(Subject(small_model("student", 1), length=8, limit=30), changes={"exposure": {"sampels": 3}})
+
+
 def test_an_oracle_with_another_vocabulary_is_refused() -> None:
     with pytest.raises(OffscriptError, match="different vocabularies"):
         Subject(small_model("student", 1), small_model("oracle", 2, words=21))

@@ -1,12 +1,13 @@
 """An audit: plan what can be asked, measure what is not yet answered, store, and hand over a record for the page."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Protocol
 
+from offscript._specification import nearest
 from offscript.audits.results import AuditedQuestion, AuditPart
 from offscript.audits.store import Store, read_document, read_results, write_results
 from offscript.errors import OffscriptError
@@ -86,6 +87,8 @@ def plan_audit(
     """
     changed, known = changes or {}, questions()
     named = [question_named(name).name for name in (*only, *changed)]
+    for name, values in changed.items():
+        _require_settings(question_named(name), values)
     chosen = [each for each in known.values() if each.name in named or (not only and each.asked_by_default)]
     lacks = {each.name: each.missing(subject, changed.get(each.name, {})) for each in chosen}
     asked = tuple(
@@ -192,6 +195,14 @@ def _is_audit(results: Path) -> bool:
         return read_document(results).audit is not None
     except (OSError, OffscriptError):
         return False
+
+
+def _require_settings(question: Question[Any], names: Iterable[str]) -> None:
+    """Refuse a misspelt setting, also of a question that cannot be asked here."""
+    known = [*question.Settings.model_fields, *question.renamed]
+    for name in names:
+        if name not in known:
+            raise OffscriptError(f"{question.name} has no setting {name!r}", next=nearest(name, known))
 
 
 def _settings(question: Question[Any], subject: Subject, changes: Mapping[str, Any]) -> Settings:
