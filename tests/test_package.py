@@ -2,11 +2,13 @@
 
 import ast
 import importlib
+import inspect
 import re
 import socket
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -88,6 +90,26 @@ def test_public_names_are_pinned_and_there(room: str) -> None:
     pinned = PUBLIC[room].split()
     assert sorted(getattr(module, "__all__", ())) == sorted(pinned)
     assert [name for name in pinned if not hasattr(module, name)] == []
+
+
+@pytest.mark.parametrize("room", sorted(PUBLIC))
+def test_exported_functions_explain_their_arguments(room: str) -> None:
+    module = importlib.import_module(room)
+    functions = [getattr(module, name) for name in PUBLIC[room].split() if inspect.isfunction(getattr(module, name))]
+    assert [each.__name__ for each in functions if _unexplained(inspect.unwrap(each))] == []
+
+
+def _unexplained(function: Callable[..., object]) -> list[str]:
+    """Parameters that `Args:` leaves out, and `Returns` where that section is missing."""
+    text = inspect.getdoc(function) or ""
+    listed = text.partition("Args:")[2].partition("Returns:")[0]
+    signature = inspect.signature(function)
+    missing = [
+        name for name in signature.parameters if not re.search(rf"^ +\*{{0,2}}{name}\b.*:", listed, re.MULTILINE)
+    ]
+    if signature.return_annotation not in (None, Iterator[None]) and "Returns:" not in text:
+        missing.append("Returns")
+    return missing
 
 
 @pytest.mark.parametrize("module", ["offscript", "offscript.cli", "offscript.cli.app"])

@@ -151,6 +151,9 @@ def shipped_models() -> dict[str, dict[str, Any]]:
     """The cards of the language models that ship with the package, by their full name.
 
     What else ships with a card, such as a stance model, has its weights in other files.
+
+    Returns:
+        One card per model, as it stands in `card.json`.
     """
     folders = sorted(card.parent for card in ASSETS.glob(f"*/{CARD}") if (card.parent / WEIGHTS).is_file())
     return {SHIPPED + folder.name: json.loads((folder / CARD).read_text(encoding="utf-8")) for folder in folders}

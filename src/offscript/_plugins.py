@@ -159,7 +159,14 @@ def settings_for(
 
 
 def load_plugin(place: str) -> ModuleType:
-    """Import a plug-in once: a Python file (`mine.py`, `/there/mine.py`) or a module (`package.mine`)."""
+    """Import a plug-in once: a Python file (`mine.py`, `/there/mine.py`) or a module (`package.mine`).
+
+    Args:
+        place: A `.py` file or the name of an importable module.
+
+    Returns:
+        The imported module.
+    """
     is_file = place.endswith(".py")
     if not is_file and not all(part.isidentifier() for part in place.split(".")):
         raise OffscriptError(f"{place!r} is no plug-in", next="name a .py file or an installed module")

@@ -70,7 +70,14 @@ What the function returns is normalised; it may not change its input in place.
 
 
 def question(kind: Kind) -> Kind:
-    """`@question` on a subclass of `offscript.measures.Question`: a question of your own, under its `name`."""
+    """`@question` on a subclass of `offscript.measures.Question`: a question of your own, under its `name`.
+
+    Args:
+        kind: The class.
+
+    Returns:
+        The same class.
+    """
     QUESTIONS.register(kind.name, kind)
     return kind
 

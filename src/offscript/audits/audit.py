@@ -146,7 +146,14 @@ def run_audit(subject: Subject, plan: Plan, out: Path, observer: AuditObserver |
 
 
 def read_record(results: Path) -> Record:
-    """The record behind a results file."""
+    """The record behind a results file.
+
+    Args:
+        results: A `results_<time>.json`.
+
+    Returns:
+        What the page is made from.
+    """
     document = read_document(results)
     if document.audit is None:
         raise OffscriptError(f"{results} is not an audit", why="it holds figures alone", next="name an audit's results")

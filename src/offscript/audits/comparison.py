@@ -87,7 +87,14 @@ class Comparison:
 
 
 def read_runs(paths: Sequence[Path]) -> list[Run]:
-    """Results files, or the newest below each folder, in the order given."""
+    """Results files, or the newest below each folder, in the order given.
+
+    Args:
+        paths: Results files or folders.
+
+    Returns:
+        One run per path.
+    """
     if len(paths) < 2:
         raise OffscriptError(f"{len(paths)} run(s) to compare", next="name two or more")
     files = [_newest_results(path) for path in paths]
@@ -116,6 +123,13 @@ def compare_runs(runs: Sequence[Run], *, seed: int = 1) -> Comparison:
 
     Items are the same where the recipes of a figure agree in all but the model: the same sentences or tests, or
     sequences drawn with the same random numbers. Other figures are compared by their intervals alone.
+
+    Args:
+        runs: Two runs or more, from `read_runs`.
+        seed: Decides the bootstrap.
+
+    Returns:
+        Every figure's difference with its interval and its corrected p-value.
     """
     first, contrasts, left_out = runs[0], [], []
     wanted = max(_RESAMPLES, round(4 * len(first.figures) * (len(runs) - 1) / (1 - LEVEL)))

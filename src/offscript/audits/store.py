@@ -85,7 +85,19 @@ def write_results(
     audit: AuditPart | None = None,
     time: datetime | None = None,
 ) -> Path:
-    """Write one run's measurements of a model under a time that no other run has."""
+    """Write one run's measurements of a model under a time that no other run has.
+
+    Args:
+        out: The folder; the model's name becomes a folder in it.
+        model: The model string.
+        measurements: What was measured.
+        config: Settings to store with the results.
+        audit: What an audit's page shows besides its figures.
+        time: When the run began; now if None.
+
+    Returns:
+        The path of the results file.
+    """
     folder = out / model_folder(model)
     by_question = _by_question(measurements)
     with _claimed_time(folder, time or datetime.now(timezone.utc)) as moment:
@@ -132,7 +144,15 @@ def read_document(path: Path) -> Results:
 
 
 def read_results(path: Path, *, with_items: bool = False) -> list[Measurement]:
-    """The measurements that `write_results` wrote, and on request the values behind them."""
+    """The measurements that `write_results` wrote, and on request the values behind them.
+
+    Args:
+        path: A `results_<time>.json`.
+        with_items: Whether to read the value of every item, too.
+
+    Returns:
+        The measurements in the order of the file.
+    """
     document, measurements = read_document(path).model_dump(by_alias=True), []
     with _explaining(path):
         for question, entries in document["measurements"].items():

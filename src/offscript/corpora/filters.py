@@ -42,6 +42,9 @@ def keep_lengths(sentences: Iterable[str], shortest: int = 1, longest: int | Non
         sentences: The stream.
         shortest: The fewest tokens.
         longest: The most tokens; None for no limit.
+
+    Returns:
+        The sentences of a fitting length.
     """
     if shortest < 0 or (longest is not None and longest < shortest):
         raise OffscriptError(f"a length range of {shortest} to {longest}", next="give 0 <= shortest <= longest")
@@ -55,6 +58,9 @@ def cut_to_length(sentences: Iterable[str], length: int) -> Iterator[str]:
     Args:
         sentences: The stream.
         length: How many tokens every sentence then has.
+
+    Returns:
+        The sentences that are long enough, cut.
     """
     if length < 1:
         raise OffscriptError(f"a length of {length} tokens", next="give 1 or more")
@@ -68,6 +74,9 @@ def cut_into_pieces(sentences: Iterable[str], characters: int) -> Iterator[str]:
     Args:
         sentences: The stream.
         characters: How many characters every piece has.
+
+    Returns:
+        The pieces in order.
     """
     if characters < 1:
         raise OffscriptError(f"pieces of {characters} characters", next="give 1 or more")
@@ -83,6 +92,9 @@ def drop_repeats(sentences: Iterable[str]) -> Iterator[str]:
 
     Args:
         sentences: The stream.
+
+    Returns:
+        The first of every group of equal sentences.
     """
     seen: set[bytes] = set()
     for sentence in sentences:
@@ -97,6 +109,9 @@ def exclude(sentences: Iterable[str], others: Iterable[str]) -> Iterator[str]:
     Args:
         sentences: The stream.
         others: What must not occur in it, such as the test sentences.
+
+    Returns:
+        The sentences that are not in `others`.
     """
     known = {_digest(normal_form(other)) for other in others}
     return (sentence for sentence in sentences if _digest(normal_form(sentence)) not in known)

@@ -106,6 +106,9 @@ def separate_punctuation(text: str) -> str:
 
     Args:
         text: Text as people write it.
+
+    Returns:
+        The text with single blanks between words and punctuation.
     """
     plain = _composed(text).translate(PLAIN)
     return " ".join(SYMBOL.sub(_apart, plain).split())

@@ -72,6 +72,9 @@ def read_corpus(
         field: See `read_sentences`.
         headings: See `read_sentences`.
         max_line_bytes: See `read_sentences`.
+
+    Returns:
+        The sentences of all sources.
     """
     listed = [sources] if isinstance(sources, str | Path) else list(sources)
     if not listed:

@@ -148,6 +148,9 @@ def read_json(path: Path | str, schema: type[S], *, hint: str = "check the name"
         path: The file.
         schema: What the document must hold.
         hint: What to do if there is no such file.
+
+    Returns:
+        The document as the schema's object.
     """
     return checked(schema, read_json_value(path, hint=hint, schema=schema), fault_at(str(path)))
 
@@ -186,6 +189,9 @@ def read_records(lines: Lines, schema: type[S], *, unique: str = "") -> Iterator
         lines: The file.
         schema: What every record must hold.
         unique: A field whose value no two records may share.
+
+    Returns:
+        One object per line.
     """
     return _validated(read_objects(lines, schema), lines, schema, unique)
 
@@ -201,6 +207,9 @@ def read_rows(
         delimiter: What divides the values of a row.
         quoted: Whether values may stand in quotation marks; else these are characters like others.
         unique: A field whose value no two rows may share.
+
+    Returns:
+        One object per row.
     """
     rows = table_rows(lines, delimiter=delimiter, quoted=quoted)
     header = next(rows, [])

@@ -280,6 +280,9 @@ def vocabulary_from(described: object) -> Vocabulary:
 
     Args:
         described: The description, as it was read from a file.
+
+    Returns:
+        A vocabulary equal to the one described.
     """
     kind = described.get("kind") if isinstance(described, dict) else None
     refused = f"a {kind} vocabulary cannot be made from its description"

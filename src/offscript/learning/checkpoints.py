@@ -111,7 +111,13 @@ def read_checkpoint(
 
 
 def read_weights(path: Path, network: nn.Module, name: str = "model") -> None:
-    """Only one network's weights of a checkpoint."""
+    """Only one network's weights of a checkpoint.
+
+    Args:
+        path: The checkpoint.
+        network: Gets the weights.
+        name: The network's name in the checkpoint.
+    """
     read_checkpoint(path, {name: network}, {})
 
 

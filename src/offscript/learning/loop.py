@@ -160,6 +160,9 @@ def course_of(
         stop: When to stop, and when to validate.
         steps_per_epoch: Steps in which all examples are seen once.
         more: Other attributes of the course.
+
+    Returns:
+        The course for `learn`.
     """
     total = stop.total(steps_per_epoch)
     return Course(

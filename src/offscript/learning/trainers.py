@@ -50,6 +50,9 @@ def find_trainer(content: Mapping[str, Any]) -> Trainer:
 
     Args:
         content: The recipe before it is checked.
+
+    Returns:
+        The trainer registered under that name; language models by default.
     """
     algorithm = str(content.get("algorithm"))
     trainer: Trainer = TRAINERS[algorithm if algorithm in TRAINERS else LANGUAGE_MODEL]

@@ -28,13 +28,31 @@ class OptimiserSettings(Section):
 
 
 def build_optimiser(network: nn.Module, settings: OptimiserSettings) -> torch.optim.Optimizer:
-    """Fused Adam over all parameters of a network; decoupled weight decay where it is asked for."""
+    """Fused Adam over all parameters of a network; decoupled weight decay where it is asked for.
+
+    Args:
+        network: The network to train.
+        settings: Learning rate and weight decay.
+
+    Returns:
+        The optimiser; `learning_rate` sets its rate at every step.
+    """
     kind = torch.optim.AdamW if settings.weight_decay else torch.optim.Adam
     return kind(network.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay, fused=True)
 
 
 def learning_rate(settings: OptimiserSettings, step: int, total: int, reductions: int) -> float:
-    """The rate at a step (from 0) of `total`; `reductions` counts the plateaus so far."""
+    """The rate at a step (from 0) of `total`; `reductions` counts the plateaus so far.
+
+    Args:
+        settings: The schedule and its parameters.
+        step: The step, from 0.
+        total: Steps of the whole run.
+        reductions: Validations without progress so far, for `plateau`.
+
+    Returns:
+        The learning rate of that step.
+    """
     rate = settings.learning_rate
     if step < settings.warmup:
         return rate * (step + 1) / (settings.warmup + 1)
@@ -126,6 +144,9 @@ def seeded(*parts: int) -> Iterator[None]:
     """Everything random inside follows from the parts alone; the generators outside are left as they were.
 
     One part is the seed itself, several are mixed into one.
+
+    Args:
+        *parts: The seed, or numbers that together decide it.
     """
     seed = parts[0]
     if len(parts) > 1:

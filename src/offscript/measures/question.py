@@ -75,6 +75,9 @@ def setting(
         argument: make it a positional argument of the verb.
         hidden: no option; only experiments and plans set it.
         **limits: what pydantic's `Field` checks, such as `ge` and `le`.
+
+    Returns:
+        A pydantic field.
     """
     extra: dict[str, Any] = {"flag": flag, "argument": argument, "hidden": hidden}
     return Field(default, description=about, json_schema_extra=extra, **limits)

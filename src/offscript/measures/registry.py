@@ -23,7 +23,11 @@ def register(kind: Kind) -> Kind:
 
 
 def questions() -> dict[str, Question[Any]]:
-    """Every question by name, in the order of the page; hidden ones are left out."""
+    """Every question by name, in the order of the page; hidden ones are left out.
+
+    Returns:
+        The question objects, those of plug-ins included.
+    """
     names = [*(name for name in QUESTIONS if name != _LAST), _LAST]
     return {name: kind() for name in names if not (kind := QUESTIONS[name]).hidden}
 

@@ -30,7 +30,17 @@ def encode_texts(
     longest: int | None = None,
     recipe: dict[str, Any] | None = None,
 ) -> Texts:
-    """Ids of every sentence, cut to `longest` tokens; a cut sentence is measured without an end."""
+    """Ids of every sentence, cut to `longest` tokens; a cut sentence is measured without an end.
+
+    Args:
+        sentences: Texts as strings.
+        vocabulary: The vocabulary of the model that will read them.
+        longest: The most tokens of a sentence; None for no limit.
+        recipe: Where the sentences come from; it becomes part of every figure's recipe.
+
+    Returns:
+        The sentences as token ids, with what is needed to count characters.
+    """
     tokens, characters = [], []
     ending = [] if vocabulary.end is None else [vocabulary.end]
     for sentence in sentences:

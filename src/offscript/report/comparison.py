@@ -20,7 +20,12 @@ _TONES = {
 
 
 def write_comparison(comparison: Comparison, path: Path) -> None:
-    """Render the comparison and write it whole."""
+    """Render the comparison and write it whole.
+
+    Args:
+        comparison: What `compare_runs` gave.
+        path: The HTML file.
+    """
     _files.write_text(path, render_comparison(comparison))
 
 

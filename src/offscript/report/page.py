@@ -13,7 +13,12 @@ from offscript.report.rendering import inert, render
 
 
 def write_page(record: Record, path: Path) -> None:
-    """Render the record and write it whole."""
+    """Render the record and write it whole.
+
+    Args:
+        record: What an audit stored, from `run_audit` or `read_record`.
+        path: The HTML file.
+    """
     _files.write_text(path, render_page(record))
 
 

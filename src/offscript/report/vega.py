@@ -39,7 +39,12 @@ def stacked(charts: Sequence[tuple[str, Specification]]) -> Specification:
 
 
 def save_chart(specification: Specification, path: Path) -> None:
-    """One chart as a file of its own: `.svg`, `.png`, or an `.html` page that opens offline."""
+    """One chart as a file of its own: `.svg`, `.png`, or an `.html` page that opens offline.
+
+    Args:
+        specification: A Vega-Lite specification, such as a question's `charts` give.
+        path: Where to write it; the ending decides the format.
+    """
     import vl_convert
 
     from offscript._files import replacing

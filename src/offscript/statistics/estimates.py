@@ -102,14 +102,32 @@ class Profile:
 
 
 def within(estimate: Estimate, lower: float, upper: float = math.inf) -> Estimate:
-    """The estimate with its interval cut to what its figure can be."""
+    """The estimate with its interval cut to what its figure can be.
+
+    Args:
+        estimate: An estimate whose interval may be too wide.
+        lower: The smallest value that the figure can have.
+        upper: The largest.
+
+    Returns:
+        The same estimate with a shorter interval.
+    """
     known = estimate.interval
     bounds = max(float(lower), known.lower), min(float(upper), known.upper)
     return Estimate(estimate.value, estimate.standard_error, Interval(*bounds, known.level, known.method))
 
 
 def samples_for_width(pilot: Estimate, n: int, width: float) -> int:
-    """How many samples shrink a pilot estimate from `n` samples to an interval of `width`: errors fall as 1/√n."""
+    """How many samples shrink a pilot estimate from `n` samples to an interval of `width`: errors fall as 1/√n.
+
+    Args:
+        pilot: An estimate from few samples.
+        n: How many samples it is from.
+        width: The wanted width of the interval.
+
+    Returns:
+        The number of samples to plan for.
+    """
     if not 0 < width < math.inf:
         raise OffscriptError(f"an interval of width {width}", next="ask for a width above 0")
     if math.isinf(pilot.standard_error):

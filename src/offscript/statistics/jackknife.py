@@ -40,6 +40,14 @@ def jackknife(
     Blocks of neighbouring sentences are left out in turn. A bootstrap would not do: counts of distinct things fall when
     sentences are drawn twice. Nor would the interval of a mean: sentences that are each other's references do not score
     independently, and for self-BLEU-4 it may cover no more than 0.82 where this one covers 0.95.
+
+    Args:
+        statistic: Maps a mask over the sentences to the figures.
+        sentences: How many sentences there are.
+        level: Level of the intervals.
+
+    Returns:
+        One estimate per figure.
     """
     if sentences < 2:
         raise OffscriptError(f"{sentences} sentence(s)", why="an interval needs at least two", next="give more")
@@ -130,6 +138,14 @@ def leave_out_errors(values: FloatArray, left_out: Sequence[FloatArray], *, loga
 
     `left_out` has one table [groups, lengths] for each independent sample: the figure without each group in turn.
     `logarithmic` goes by the logarithm, as suits a ratio.
+
+    Args:
+        values: The figure at every length.
+        left_out: The figure without each group in turn, one table per sample.
+        logarithmic: Whether errors are those of the logarithm.
+
+    Returns:
+        Standard errors by length, and that of the average at the end.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         centre = with_average(values[None])[0]
@@ -151,6 +167,18 @@ def leave_out_profile(
     """A non-negative figure's profile from its `values` [lengths] and `errors` [lengths + 1], or without its bias.
 
     Where the error is infinite the sample does not bound the figure: from 0 to `highest`.
+
+    Args:
+        values: The figure at every length.
+        errors: What `leave_out_errors` gave.
+        groups: How many groups were left out in turn.
+        level: Level of the intervals.
+        highest: The largest value that the figure can have.
+        logarithmic: Whether the errors are those of the logarithm.
+        unbiased: The figure with its bias removed, used instead of `values`.
+
+    Returns:
+        One estimate per length, and that of their average.
     """
     found = with_average((values if unbiased is None else unbiased.value)[None])[0]
     lowest, uppermost = (found, found) if unbiased is None else _averaged(unbiased)

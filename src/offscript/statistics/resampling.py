@@ -31,6 +31,17 @@ def bootstrap(
     statistics that a finite sample pushes to one side, such as a distance between averaged distributions (eq. 5):
     resampling pushes once more, and mirroring takes the push back. For such distances over 20 to 50 tokens from 300 to
     2,000 samples, basic intervals covered 0.89 to 0.94, percentile intervals 0.01 to 0.8.
+
+    Args:
+        statistic: Maps weights, one matrix per sample, to figures [rows].
+        sizes: Items in each sample.
+        generator: Draws the resamples.
+        resamples: How many to draw.
+        level: Level of the interval.
+        method: "percentile" or "basic".
+
+    Returns:
+        The figure of the whole sample with its interval.
     """
     values, draws = value_and_draws(statistic, sizes, resamples, generator)
     errors, lower, upper = _bounds_of(values[:, None], draws[:, None], level, method)
@@ -46,7 +57,19 @@ def bootstrap_by_length(
     level: float = 0.95,
     method: str = "percentile",
 ) -> Profile:
-    """As `bootstrap`, for a statistic that returns [rows, lengths]; the average over lengths has its own interval."""
+    """As `bootstrap`, for a statistic that returns [rows, lengths]; the average over lengths has its own interval.
+
+    Args:
+        statistic: Maps weights, one matrix per sample, to figures [rows, lengths].
+        sizes: Items in each sample.
+        generator: Draws the resamples.
+        resamples: How many to draw.
+        level: Level of the intervals.
+        method: "percentile" or "basic".
+
+    Returns:
+        One estimate per length, and that of their average.
+    """
     values, draws = (with_average(table) for table in value_and_draws(statistic, sizes, resamples, generator))
     return profile(values[0], _bounds_of(values, draws, level, method), level, f"bootstrap {method}")
 
@@ -117,6 +140,15 @@ def estimates_of_draws(values: FloatArray, draws: FloatArray, *, level: float, m
     """Percentile intervals of figures from their values [figures] and from those of each resample [resamples, figures].
 
     An interval contains its value: a figure with a peak, such as icat, lies below it in every resample.
+
+    Args:
+        values: The figures of the whole sample.
+        draws: The figures of every resample.
+        level: Level of the intervals.
+        method: The label of the method.
+
+    Returns:
+        One estimate per figure.
     """
     lower, upper = percentile_bounds(draws, level)
     return [

@@ -129,6 +129,9 @@ def read_recipe(path: Path, changes: Sequence[str] = ()) -> Recipe:
     Args:
         path: A YAML file; `$VARIABLES` in its texts are filled in.
         changes: `key=value` to apply on top; keys are dotted, values are YAML.
+
+    Returns:
+        The checked recipe.
     """
     return recipe_from(expanded(read_mapping(path, "recipe", changes)), str(path))
 
@@ -139,6 +142,9 @@ def recipe_from(content: dict[str, Any], origin: str = "the recipe") -> Recipe:
     Args:
         content: Its keys; kinds may be left out, and a path may stand for a source.
         origin: Where it comes from, for messages.
+
+    Returns:
+        The checked recipe.
     """
     recipe = checked(Recipe, _with_default_kinds(content), origin)
     try:

@@ -79,6 +79,9 @@ def read_documents(source: str | Path, *, format: Format = "auto") -> Iterator[D
         format: "auto" goes by the file's name and first characters: JSON records (id, title, text, url, date; or
             SciFact's or FEVER's), a Wikipedia XML dump, a Cranfield-style (`.I`) or TREC-style (`<DOC>`) collection,
             SciFact as CSV, else a text that is one document.
+
+    Returns:
+        The documents; a damaged file raises an `OffscriptError` that names file and line.
     """
     if format not in get_args(Format):
         raise OffscriptError(f"unknown format {format!r}", next=nearest(format, get_args(Format)))

@@ -43,6 +43,20 @@ def measure_approximation(
 
     `error` is ‖G_{n-α} - G_n‖∞, a mean over the first `subset` texts, at `highest` draws and every `step` below;
     `draws` is the first n at which it is below γ'; `bound` is what Hoeffding's inequality asks for instead (eq. 4).
+
+    Args:
+        model: Draws the tokens; its own probabilities give `bpc_gap`.
+        texts: The sentences to score.
+        draws: Draws per history.
+        seed: Decides all draws.
+        floor: Probability shared by tokens that were never drawn.
+        step: Draws between two points of the `error` curve (α in eq. 4).
+        highest: The most draws of that curve.
+        subset: How many texts the curve averages over.
+        level: Level of the intervals.
+
+    Returns:
+        The figures named above, each with its interval.
     """
     began = time.monotonic()
     recipe = {

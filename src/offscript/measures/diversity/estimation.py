@@ -67,6 +67,16 @@ def measure_diversity(
 
     Self-BLEU is the mean BLEU of every sample against all others (eq. 5.12). Self-BLEU, entropies, distinct-n and the
     Zipf coefficient depend on how many samples there are: compare sets of one size.
+
+    Args:
+        samples: Sentences as lists of tokens.
+        tokenization: How they were divided into tokens, for the recipe.
+        highest_order: The largest n.
+        level: Level of the intervals.
+        recipe: What else decides the figures, such as model and sampler.
+
+    Returns:
+        The figures named above, each with its interval.
     """
     started = time.perf_counter()
     (table,) = tabulate(samples)

@@ -64,6 +64,26 @@ def measure_exposure(
     `coupled` draws model and data histories with the same random numbers and compares them in pairs, which narrows the
     intervals at short lengths; it needs both to be drawn. `marginal` may be left out to save memory; then `deviations`
     may hold what `deviations_of_rows` found for all rows, if that was done elsewhere.
+
+    Args:
+        model: The model to measure.
+        oracle: The distribution the model should have; None compares with `data` alone.
+        samples: Sequences per kind of history.
+        length: Tokens per sequence.
+        seed: Decides all draws.
+        distances: Names of distances between distributions, such as `js`, `tv`, `gd`.
+        data: Real sentences as token ids [n, time ≥ length].
+        histories: Further kinds of histories.
+        coupled: Whether model and data histories share random numbers.
+        marginal: Whether to measure EB-M.
+        level: Level of the intervals.
+        resamples: Bootstrap resamples.
+        deviations: Deviations that were computed elsewhere, by kind of history.
+        batch_size: Sequences read at a time; figures do not depend on it.
+        progress: Counts sequences.
+
+    Returns:
+        `eb_m.*`, `eb_c.*` and the deviations behind them, by length and on average.
     """
     _require_measurable(model, oracle, samples, length, distances, data)
     wrong = [_parse_history(text, oracle) for text in histories]

@@ -80,6 +80,19 @@ def measure_factuality(
     text by text). `<sampler>.<kind>.checkable` is the share of statements that can be checked: none that holds the
     vocabulary's sign for unknown words, and of free sentences those that `is_checkable` takes. A kind without a
     single statement has no figures. `progress` is told of every statement, checked or not.
+
+    Args:
+        model: Completes the prompts.
+        checker: Decides whether a statement is supported, refuted or neither.
+        samplers: Decoding settings, from the coolest to the hottest.
+        samples: The most prompts, and the number of free texts.
+        length: Tokens per free text.
+        seed: Decides all draws.
+        batch_size: Sequences drawn at a time; figures do not depend on it.
+        progress: Counts statements.
+
+    Returns:
+        The figures named above and the statements with their verdicts.
     """
     began = time.perf_counter()
     if samples < 1 or not samplers:

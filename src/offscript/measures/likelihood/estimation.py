@@ -24,6 +24,15 @@ def measure_likelihood(
     """`nll` (nats a token), `ppl` and `bpc` (bits a character, an end token counting as one), over all the texts.
 
     Of an approximation also `never_drawn`: the share of tokens to which nothing but its floor gives a probability.
+
+    Args:
+        model: The model to measure.
+        texts: Sentences in its vocabulary, from `encode_texts`.
+        batch_size: Sentences read at a time; figures do not depend on it.
+        progress: Counts sentences.
+
+    Returns:
+        The figures named above, each with its interval over sentences.
     """
     began = time.monotonic()
     judged = _judged(model, texts.tokens, batch_size=batch_size, progress=progress)

@@ -56,6 +56,24 @@ def measure_recovery(
     real text at the same places, in windows of so many tokens, and `bleu_gap.s` what it is below that after data
     prefixes, in pairs. Real text comes from `data` [n, time ≥ length], half of
     it for prefixes and half for reference, or is drawn from the oracle.
+
+    Args:
+        model: Continues the prefixes.
+        oracle: Scores the continuations; None leaves corpus-BLEU alone.
+        samples: Prefixes per source.
+        length: Tokens per sequence, prefix included.
+        seed: Decides all draws.
+        prefix: Tokens per prefix.
+        data: Real sentences as token ids; drawn from the oracle if None.
+        sources: Kinds of prefixes, such as `data`, `shuffled`, `random`.
+        window: Tokens over which corpus-BLEU is taken.
+        order: The longest n-gram of corpus-BLEU.
+        level: Level of the intervals.
+        batch_size: Sequences drawn at a time; figures do not depend on it.
+        progress: Counts sequences.
+
+    Returns:
+        The figures named above, by distance from the prefix and on average.
     """
     began = time.monotonic()
     _require_measurable(model, oracle, samples, length, prefix, data, sources, window, order)

@@ -99,6 +99,20 @@ def measure_regret(
 
     `q_per_sequence` by length is Q of the first 1, 2, … tokens. The oracle's own sequences, which the accumulated error
     is held against, are drawn with the same random numbers, and the interval of the ratio knows that.
+
+    Args:
+        model: The model to measure.
+        oracle: The distribution the model should have.
+        samples: Sequences to draw.
+        length: Tokens per sequence.
+        seed: Decides all draws.
+        level: Level of the intervals.
+        resamples: Bootstrap resamples.
+        batch_size: Sequences drawn at a time; figures do not depend on it.
+        progress: Counts sequences.
+
+    Returns:
+        The figures named above, by length and on average.
     """
     require_comparable(model, oracle, samples, length)
     began = time.monotonic()

@@ -146,6 +146,15 @@ def measure_stereotypes(
     The items behind `lms` and `ss` are the terms, in alphabetical order: the scores are their means.
     `ties` is the percentage of tests whose stereotype and anti-stereotype score the same; where there are any,
     `ss_decided` is the stereotype score of the other tests.
+
+    Args:
+        judgements: Which of its sentences a model prefers in every test.
+        recipe: What decides the figures: model, tests, scoring.
+        seed: Decides the bootstrap.
+        seconds: How long the scoring took.
+
+    Returns:
+        The figures named above, in percent, each with its interval over target terms.
     """
     whole = {"measure": QUESTION, **recipe, "data": data_recipe(judgements.tests), "seed": seed, **environment()}
     shared: dict[str, Any] = {"question": QUESTION, "seed": seed, "seconds": seconds, "recipe": whole}
