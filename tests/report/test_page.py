@@ -137,7 +137,8 @@ def test_every_question_has_a_verdict_with_an_interval_and_a_command(
     page: Any, open_page: Opener, written: Path
 ) -> None:
     open_page(written)
-    verdicts = page.locator(".findings dl > div:not(.left-out) dd").all_text_contents()
+    verdicts = page.locator(".scorecard > li:not(.left-out) .verdict").all_text_contents()
+    assert page.locator(".scorecard .gauge svg[role=img]").count() == len(QUESTIONS_OF_A_PAIR) - 1
     assert len(verdicts) == len(QUESTIONS_OF_A_PAIR) - 1
     assert all("95%:" in told for told in verdicts)
     commands = page.locator("details code", has_text="offscript audit").all_text_contents()
@@ -157,7 +158,7 @@ def test_hostile_names_show_as_text(page: Any, open_page: Opener, tmp_path: Path
     path.write_text(render_page(record(HOSTILE, CURVE)), encoding="utf-8")
     assert open_page(path) == [path.as_uri()]
     assert page.title() == "offscript audit of model </title>"
-    assert page.locator("li").all_text_contents() == HOSTILE
+    assert page.locator(".exhibit li").all_text_contents() == HOSTILE
 
 
 @pytest.mark.parametrize("width", [360, 1280])

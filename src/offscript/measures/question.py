@@ -188,6 +188,19 @@ class Compared:
     reference: float | None = None
 
 
+@dataclass(frozen=True)
+class Gauge:
+    """The figure that a finding rests on, and the value it is read against: a dot on an axis of the scorecard."""
+
+    figure: str
+    """The figure's name within its question."""
+    label: str
+    unit: str = ""
+    reference: float | None = None
+    meaning: str = ""
+    """What the reference stands for, in a few words."""
+
+
 SettingsT = TypeVar("SettingsT", bound=Settings)
 
 
@@ -218,6 +231,8 @@ class Question(Generic[SettingsT]):
     """The figures it is known by, for comparisons: the first that the runs share."""
     compared: ClassVar[tuple[Compared, ...]] = ()
     """The figures that comparisons draw."""
+    gauges: ClassVar[tuple[Gauge, ...]] = ()
+    """The figures that the scorecard draws with what they are read against: the first that was measured."""
 
     def plan(self, subject: "Subject") -> SettingsT:
         """The settings an audit asks it with: so many samples of such a length as the budget allows."""
@@ -245,6 +260,18 @@ class Question(Generic[SettingsT]):
         """
         listed = "; ".join(f"{entry.name} {with_interval(entry)}" for entry in figures.values())
         return Finding("Measured", listed) if listed else None
+
+    def gauge(self, figures: "Mapping[str, Measurement]") -> Gauge | None:
+        """What the scorecard draws: the first of `gauges` that was measured, else of `headlines`, without a reference.
+
+        Args:
+            figures: the question's figures by name.
+
+        Returns:
+            The figure and its reference, or None where there is nothing to draw.
+        """
+        known = (*self.gauges, *(Gauge(name, name) for name in self.headlines))
+        return next((each for each in known if each.figure in figures), None)
 
     def charts(self, measurements: "Sequence[Measurement]") -> "list[Chart]":
         """Vega-Lite charts; by default a curve for each figure that is known at every length."""

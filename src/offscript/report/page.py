@@ -10,6 +10,7 @@ from offscript.audits.audit import Record, Section
 from offscript.measures.question import Finding
 from offscript.report.figures import charts_of, findings_of
 from offscript.report.rendering import inert, render
+from offscript.report.scorecard import Row, counted, drawing_of, in_order
 
 
 def write_page(record: Record, path: Path) -> None:
@@ -26,8 +27,16 @@ def render_page(record: Record) -> str:
     """The page as text. Whatever came from a model or a file is escaped."""
     findings = findings_of({answer.name: answer.measurements for answer in record.answers})
     sections = [_section(answer, record, findings[answer.name]) for answer in record.answers]
+    rows = in_order([row for answer in record.answers if (row := _row(answer, findings[answer.name])) is not None])
     charts = any(section["charts"] for section in sections)
-    return render("audit.html.j2", charts=charts, record=record, sections=sections)
+    return render("audit.html.j2", charts=charts, record=record, sections=sections, rows=rows, counts=counted(rows))
+
+
+def _row(answer: Section, finding: Finding | None) -> Row | None:
+    if finding is None:
+        return None
+    figures = {entry.name: entry for entry in answer.measurements}
+    return Row(answer.name, answer.title, finding, drawing_of(answer.name, figures))
 
 
 def _section(answer: Section, record: Record, finding: Finding | None) -> dict[str, Any]:

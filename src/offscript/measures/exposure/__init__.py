@@ -11,6 +11,7 @@ from offscript.measures.question import (
     Answer,
     Compared,
     Finding,
+    Gauge,
     Names,
     Need,
     Progress,
@@ -69,6 +70,11 @@ class Exposure(Question[ExposureSettings]):
         Compared("eb_c.js", "EB-C (js)", 1.0),
         Compared("mgd_gap.js", "Gap of MGD (js)", 0.0),
         Compared("eb_m.js", "EB-M (js)", 1.0),
+    )
+    gauges = (
+        Gauge("eb_c.js", "EB-C (js)", "times the deviation on the oracle's histories", 1.0, "no exposure bias"),
+        Gauge("mgd_gap.js", "Gap of MGD (js)", "nats", 0.0, "no exposure bias"),
+        Gauge("eb_m.js", "EB-M (js)", "times the deviation on the text's histories", 1.0, "no exposure bias"),
     )
 
     def plan(self, subject: "Subject") -> ExposureSettings:

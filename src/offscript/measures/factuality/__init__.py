@@ -11,6 +11,7 @@ from offscript.measures.question import (
     Answer,
     Files,
     Finding,
+    Gauge,
     Names,
     Need,
     Progress,
@@ -135,6 +136,11 @@ class Factuality(Question[FactualitySettings]):
         if change.interval.lower > -_MARGIN:
             return Finding(f"False statements increase by less than {_MARGIN:.0%}", told, "fine")
         return Finding("No increase with temperature detected", told, "cannot tell")
+
+    def gauge(self, figures: "Mapping[str, Measurement]") -> Gauge | None:
+        """What the hottest sampler's share of supported statements is above the coolest's."""
+        name = f"change.{_kind(figures)}.{_DECIDED}"
+        return Gauge(name, "change in the supported share", "", 0.0, "no change") if name in figures else None
 
     def charts(self, measurements: "Sequence[Measurement]") -> list[Chart]:
         """Verdicts, what is supported of the decided, and what cannot be decided, by sampler and kind of statement."""

@@ -3,7 +3,17 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from offscript.measures.question import Answer, Compared, Finding, Need, Progress, Question, TextSettings, setting
+from offscript.measures.question import (
+    Answer,
+    Compared,
+    Finding,
+    Gauge,
+    Need,
+    Progress,
+    Question,
+    TextSettings,
+    setting,
+)
 from offscript.measures.words import with_interval
 
 if TYPE_CHECKING:
@@ -30,6 +40,7 @@ class Likelihood(Question[GoldSettings]):
     asked_by_default = True
     headlines = ("ppl",)
     compared = (Compared("nll"), Compared("bpc"))
+    gauges = (Gauge("ppl", "perplexity"),)
 
     def plan(self, subject: "Subject") -> GoldSettings:
         """As many sentences as the budget has samples."""

@@ -9,6 +9,7 @@ from offscript.measures.question import (
     Answer,
     Compared,
     Finding,
+    Gauge,
     Names,
     Need,
     Progress,
@@ -126,6 +127,14 @@ class Recovery(Question[RecoverySettings]):
             sources = " and ".join(name.partition(".")[2] for name in worse)
             return Finding(f"Its text is worse after {sources} prefixes", sentence, "found")
         return Finding("No harm from bad prefixes detected", sentence, "cannot tell")
+
+    def gauge(self, figures: "Mapping[str, Measurement]") -> Gauge | None:
+        """The largest loss, compared with continuations of real prefixes."""
+        if not (gaps := _gaps(figures)):
+            return super().gauge(figures)
+        kind, _, source = max(gaps, key=lambda name: gaps[name].value).partition(".")
+        unit = "nats per token" if kind == "nll_gap" else "corpus-BLEU"
+        return Gauge(f"{kind}.{source}", f"loss after {source} prefixes", unit, 0.0, "as after real prefixes")
 
     def charts(self, measurements: "Sequence[Measurement]") -> list[Chart]:
         """Gap, NLL and corpus-BLEU by distance from the prefix."""

@@ -9,6 +9,7 @@ from offscript.measures.question import (
     Answer,
     Compared,
     Finding,
+    Gauge,
     Need,
     Progress,
     Question,
@@ -47,6 +48,7 @@ class Regret(Question[RegretSettings]):
     asked_by_default = True
     headlines = ("q_per_token",)
     compared = (Compared("q_per_sequence", "Q (nats)"),)
+    gauges = (Gauge("q_per_token", "regret Q", "nats per token", 0.0, "the oracle's own text"),)
 
     def plan(self, subject: "Subject") -> RegretSettings:
         """As many samples as two models may read and draw."""

@@ -11,6 +11,7 @@ from offscript.measures.charts import Chart, trade_off_chart
 from offscript.measures.question import (
     Answer,
     Finding,
+    Gauge,
     Names,
     Need,
     Progress,
@@ -153,18 +154,26 @@ class Sampling(Question[SamplingSettings]):
             closest = min(by_sampler.values(), key=lambda kinds: kinds["self_bleu"].value)
             sentence = f"{known} No setting is as diverse; {_setting(closest)} comes closest to it."
             return Finding("No setting is as diverse as real text", sentence, "cannot tell")
-        best = max(diverse.values(), key=lambda kinds: kinds["corpus_bleu"].value)
-        rivals = [kinds for kinds in diverse.values() if "behind_best" in kinds and 0 in kinds["behind_best"].interval]
+        best, rivals, chosen = _choice(diverse)
         sentence = f"{known} Of {len(diverse)} settings that are as diverse, {_setting(best)} scores highest"
         if not rivals:
             ahead = ", and all others are significantly worse" if len(diverse) > 1 else ""
             return Finding(f"Use {_sampler(best)}", f"{sentence}{ahead}.")
-        chosen = min([best, *rivals], key=_simplicity)
         named = ", ".join(_sampler(kinds) for kinds in sorted(rivals, key=_simplicity))
         return Finding(
             f"Use {_sampler(chosen)}, the simplest of {len(rivals) + 1} settings that cannot be told apart",
             f"{sentence}; not significantly worse, prefix by prefix: {named}. {_prefixes_needed(best, chosen, rivals)}",
         )
+
+    def gauge(self, figures: "Mapping[str, Measurement]") -> Gauge | None:
+        """The self-BLEU of the recommended setting beside that of real text."""
+        real, by_sampler = _by_sampler(figures)
+        diverse = _as_diverse(by_sampler, real["self_bleu"]) if "self_bleu" in real else {}
+        if not diverse:
+            return super().gauge(figures)
+        chosen = _choice(diverse)[2]
+        reference = real["self_bleu"].value
+        return Gauge(chosen["self_bleu"].name, f"self-BLEU of {_sampler(chosen)}", "", reference, "real text")
 
     def charts(self, measurements: "Sequence[Measurement]") -> list[Chart]:
         """Quality over diversity."""
@@ -188,6 +197,13 @@ def _by_sampler(figures: "Mapping[str, Measurement]") -> tuple[Kinds, dict[str, 
 
 def _as_diverse(by_sampler: dict[str, Kinds], real: "Measurement") -> dict[str, Kinds]:
     return {sampler: kinds for sampler, kinds in by_sampler.items() if kinds["self_bleu"].value <= real.interval.upper}
+
+
+def _choice(diverse: dict[str, Kinds]) -> tuple[Kinds, list[Kinds], Kinds]:
+    """The best setting, those that cannot be told apart from it, and the simplest of all these."""
+    best = max(diverse.values(), key=lambda kinds: kinds["corpus_bleu"].value)
+    rivals = [kinds for kinds in diverse.values() if "behind_best" in kinds and 0 in kinds["behind_best"].interval]
+    return best, rivals, min([best, *rivals], key=_simplicity)
 
 
 def _real_text(real: Kinds) -> str:

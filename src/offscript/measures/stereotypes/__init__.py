@@ -16,6 +16,7 @@ from offscript.measures.question import (
     Compared,
     Files,
     Finding,
+    Gauge,
     Need,
     Progress,
     Question,
@@ -66,6 +67,7 @@ class Stereotypes(Question[StereotypeSettings]):
     asked_by_default = True
     headlines = ("ss",)
     compared = tuple(Compared(name) for name in FIGURES)
+    gauges = tuple(Gauge(name, "stereotype preferred (ss)", "%", float(_EVEN), "even") for name in ("ss_decided", "ss"))
 
     def plan(self, subject: "Subject") -> StereotypeSettings:
         """As many tests as the budget allows."""
