@@ -1,10 +1,10 @@
-# One command a chore; each sets up what it needs in .venv and skips that when nothing changed.
+# One command per chore; each sets up what it needs in .venv and skips that when nothing changed.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
 
-.PHONY: help audit test base lint format bench coverage clean
+.PHONY: help audit test base lint docs format bench coverage clean
 .DEFAULT_GOAL := help
 
 help:  ## Show the chores
@@ -25,7 +25,10 @@ lint: $(VENV)/installed-dev  ## Check style, types and the order of the packages
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
-format: $(VENV)/installed-dev  ## Rewrite the code in the house style
+docs: $(VENV)/installed-dev  ## Build the documentation into site/; broken links and references fail
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+format: $(VENV)/installed-dev  ## Rewrite the code in the project's style
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
@@ -36,7 +39,7 @@ coverage: $(VENV)/installed-dev  ## Measure how often every interval covers, and
 	$(BIN)/python tools/coverage_table.py --out docs/coverage.md
 
 clean:  ## Remove the environment and what tools leave behind; results stay
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
@@ -47,5 +50,5 @@ $(VENV)/installed: pyproject.toml constraints.txt | $(BIN)/python
 	@touch $@
 
 $(VENV)/installed-dev: pyproject.toml constraints.txt | $(BIN)/python
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[test,lint]"
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[test,lint,docs]"
 	@touch $@ $(VENV)/installed

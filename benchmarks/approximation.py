@@ -1,4 +1,4 @@
-"""Approximate bits a character by counts that are drawn all at once, beside a loop that draws one sample at a time.
+"""Approximate bits per character by counts that are drawn all at once, beside a loop that draws one sample at a time.
 
     python benchmarks/approximation.py [--draws 2000] [--rows 4] [--length 30] [--repeats 1]
 
@@ -43,8 +43,8 @@ def main() -> None:
     print_ratio("one by one over all at once", times["one by one"], times["all at once"], "100 x")
     print_ratio("with distributions kept", times["one by one, distributions kept"], times["all at once"], "none")
     for name, run in runs.items():
-        print(f"  bits a character, {name:<38} {run():8.4f}")
-    print(f"  bits a character, {'the model itself':<38} {bits(model.log_likelihoods(gold)):8.4f}")
+        print(f"  bits per character, {name:<38} {run():8.4f}")
+    print(f"  bits per character, {'the model itself':<38} {bits(model.log_likelihoods(gold)):8.4f}")
 
 
 def one_by_one(model: NeuralLanguageModel, gold: Tensor, draws: int) -> Tensor:

@@ -49,7 +49,7 @@ def recipe_for(folder: Path, steps: int) -> Recipe:
 
 
 def plain_loop(words: int) -> Callable[[Tensor], None]:
-    """What the loop is held against: one step on tokens at hand."""
+    """What the loop is compared with: one step on tokens at hand."""
     embedding, output = nn.Embedding(words + 1, HIDDEN), nn.Linear(HIDDEN, words)
     recurrence = nn.LSTM(HIDDEN, HIDDEN, batch_first=True)
     parameters = [weight for part in (embedding, recurrence, output) for weight in part.parameters()]

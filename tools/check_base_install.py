@@ -2,7 +2,8 @@
 
     python tools/check_base_install.py [--python ENVIRONMENT/bin/python] [--list] [FILE.md …]
 
-Every `sh` and `python` block of README.md and docs/*.md is read. A comment says what a command needs beyond the base
+Every `sh`, `console` (lines after `$ `) and `python` block of README.md and docs/ is read. A block that begins with a
+comment of a file's name (`# mine.yaml`, `# mine.py`) is that file. A comment says what a command needs beyond the base
 install, and the comment on the first line of a Python block does so for the block:
 
     offscript sweep grid.yaml --on ray     # on one machine or many (needs ray)
@@ -33,7 +34,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-DOCUMENTS = ("docs/*.md", "README.md")
+DOCUMENTS = ("docs/**/*.md", "README.md")
 ELSEWHERE = ("make", "pip", "curl", "git")  # programs that set up or ask a service; other tests run those
 OUTSIDE = frozenset({"data", "network"})
 MINUTES = "minutes"
@@ -52,6 +53,7 @@ SHORTER = {
 """Options that bring a command from minutes to seconds, by the command's beginning."""
 
 _FENCE = re.compile(r"^```(\w*).*?\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_NAMED = re.compile(r"# ([\w-]+\.(?:py|yaml))\b")
 _NEEDS = re.compile(r"\((?:needs (\w+)|takes (minutes))\)")
 
 
@@ -98,6 +100,8 @@ def commands_of(path: Path) -> list[Command]:
         line = text.count("\n", 0, block.start()) + 2
         if block[1] == "sh":
             found += _shell_commands(path, line, block[2])
+        elif block[1] == "console":
+            found += _shell_commands(path, line, re.sub(r"^(?:\$ ?|.*$)", "", block[2], flags=re.MULTILINE))
         elif block[1] == "python":
             found.append(Command(f"{path.name}:{line}", block[2], _needs(block[2].splitlines()[0]), python=True))
     return found
@@ -218,7 +222,7 @@ def make_files(work: Path, python: Path, environment: dict[str, str]) -> None:
     for name in ("my.txt", "other.txt", "samples.txt", "real.txt"):
         (work / name).write_text("\n".join(sentences) + "\n")
     (work / "SmolLM2-135M-Instruct.Q4_1.gguf").touch()
-    _write_yaml_blocks(work)
+    _write_named_blocks(work)
     _write_documents(work)
     _write_associations(work)
     assets = subprocess.check_output(
@@ -232,17 +236,14 @@ def make_files(work: Path, python: Path, environment: dict[str, str]) -> None:
 WORDS = ("man", "woman", "house", "street", "city", "child", "dog", "team", "car", "game")
 
 
-def _write_yaml_blocks(work: Path) -> None:
-    """The recipes of docs/training.md under their names, and the README's recipe.yaml."""
-    text = (REPOSITORY / "docs" / "training.md").read_text(encoding="utf-8")
-    for block in _FENCE.finditer(text):
-        if block[1] == "yaml" and (name := re.match(r"name: (\S+)", block[2])):
-            (work / f"{name[1]}.yaml").write_text(block[2])
+def _write_named_blocks(work: Path) -> None:
+    """Every block that begins with a comment of its file's name; a block that continues a file is added to it."""
+    for path in (each for pattern in DOCUMENTS for each in sorted(REPOSITORY.glob(pattern))):
+        for block in _FENCE.finditer(path.read_text(encoding="utf-8")):
+            if name := _NAMED.match(block[2]):
+                with (work / name[1]).open("a", encoding="utf-8") as file:
+                    file.write(block[2])
     (work / "recipe.yaml").write_text((work / "mine.yaml").read_text().replace("name: mine", "name: recipe"))
-    grid = re.search(r"^```yaml\n(oracle:.*?)^```", (REPOSITORY / "docs" / "audits.md").read_text(), re.M | re.S)
-    if grid is None:
-        raise SystemExit("docs/audits.md has no grid")
-    (work / "grid.yaml").write_text(grid[1])
 
 
 def _write_documents(work: Path) -> None:

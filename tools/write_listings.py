@@ -2,17 +2,23 @@
 
     python tools/write_listings.py
 
-Writes `assets/listings.json`, so that `ls` need not import torch, and `docs/questions.md`, the reference of every
-question and its settings. A test fails where they are out of date.
+Writes `assets/listings.json`, so that `ls` need not import torch, `docs/questions.md`, the reference of every question
+and its settings, and `docs/reference/`, every verb's help and every exported name. A test fails where they are out of
+date.
 """
 
+import importlib
+import inspect
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import typer
 from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
+from offscript.cli.app import app
 from offscript.factcheck.retrieval import DEFAULT_MODEL, model_names, retrieval_model
 from offscript.measures.registry import questions
 from offscript.training import ALGORITHMS
@@ -20,6 +26,22 @@ from offscript.training import ALGORITHMS
 ROOT = Path(__file__).resolve().parent.parent
 LISTINGS = ROOT / "src" / "offscript" / "assets" / "listings.json"
 REFERENCE = ROOT / "docs" / "questions.md"
+VERBS = ROOT / "docs" / "reference" / "cli.md"
+NAMES = ROOT / "docs" / "reference" / "api.md"
+PACKAGES = (
+    "models",
+    "sampling",
+    "training",
+    "measures",
+    "audits",
+    "factcheck",
+    "report",
+    "plugins",
+    "corpora",
+    "statistics",
+)
+"""The packages of the reference; what others hold is for the package's own use."""
+
 COMMON = {"limit": "--limit", "seed": "--seed", "device": "--device", "batch_size": "--batch-size"}
 
 
@@ -78,6 +100,40 @@ def _row(name: str, field: FieldInfo) -> str:
     return f"| `{name}` | {option} | {default} | {about} |"
 
 
+def verbs() -> str:
+    """The help of every verb, as a terminal of 100 columns shows it."""
+    parts = ["# Command line", "The help of every verb. This page is written by `tools/write_listings.py`."]
+    for name, text in _helps(typer.main.get_command(app), "offscript"):
+        parts += [f"## {name}", f"```text\n{text.rstrip()}\n```"]
+    return "\n\n".join(parts) + "\n"
+
+
+def _helps(command: Any, name: str) -> Iterator[tuple[str, str]]:
+    with command.make_context(name, [], resilient_parsing=True) as context:
+        context.max_content_width = context.terminal_width = 100
+        yield name, command.get_help(context)
+        for each in command.list_commands(context) if hasattr(command, "list_commands") else ():
+            yield from _helps(command.get_command(context, each), f"{name} {each}")
+
+
+def names() -> str:
+    """Every exported name by package; mkdocstrings fills in what their docstrings say."""
+    parts = [
+        "# Python",
+        "What each package exports. Other names may change without notice. "
+        "This page is written by `tools/write_listings.py`.",
+    ]
+    for package in PACKAGES:
+        module = importlib.import_module(f"offscript.{package}")
+        about = (module.__doc__ or "").partition("\n")[0]
+        parts += [f"## offscript.{package}", about]
+        for name in sorted(module.__all__, key=str.lower):
+            value = getattr(module, name)
+            place = value.__module__ if inspect.isclass(value) or inspect.isfunction(value) else module.__name__
+            parts.append(f"::: {place}.{name}")
+    return "\n\n".join(parts) + "\n"
+
+
 def _shown(name: str, field: FieldInfo) -> str:
     """A setting with its default, as a recipe may write it."""
     return f"{name} (required)" if field.is_required() else f"{name}={json.dumps(to_jsonable_python(field.default))}"
@@ -85,5 +141,6 @@ def _shown(name: str, field: FieldInfo) -> str:
 
 if __name__ == "__main__":
     LISTINGS.write_text(json.dumps(listings(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    REFERENCE.write_text(reference(), encoding="utf-8")
-    print(f"wrote {LISTINGS.relative_to(ROOT)} and {REFERENCE.relative_to(ROOT)}")
+    for path, text in ((REFERENCE, reference()), (VERBS, verbs()), (NAMES, names())):
+        path.write_text(text, encoding="utf-8")
+        print(f"wrote {path.relative_to(ROOT)}")

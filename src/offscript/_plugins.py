@@ -169,7 +169,7 @@ def load_plugin(place: str) -> ModuleType:
     """
     is_file = place.endswith(".py")
     if not is_file and not all(part.isidentifier() for part in place.split(".")):
-        raise OffscriptError(f"{place!r} is no plug-in", next="name a .py file or an installed module")
+        raise OffscriptError(f"{place!r} is not a plug-in", next="name a .py file or an installed module")
     try:
         return _file_module(Path(place)) if is_file else importlib.import_module(place)
     except SyntaxError as fault:
@@ -194,7 +194,7 @@ def load_plugins(places: list[str]) -> None:
 
 def _file_module(path: Path) -> ModuleType:
     if not path.is_file():
-        raise OffscriptError(f"there is no plug-in {path}", next="check the path")
+        raise OffscriptError(f"there is not a plug-in {path}", next="check the path")
     path = path.resolve()
     name = f"offscript_plugin_{path.stem}_{sha256(str(path).encode()).hexdigest()[:8]}"
     if name in sys.modules:

@@ -189,3 +189,15 @@ def test_what_cannot_be_run_here_says_why(tmp_path: Path, monkeypatch: pytest.Mo
     assert why_not("regret/table-3", "quick") is None
     monkeypatch.setenv("PATH", str(tmp_path))
     assert why_not("exposure-bias/figure-2", "paper") == "made for a GPU, and there is none"
+
+
+def test_a_file_is_an_experiment(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("{paper: P, title: T, variants: [{name: a, model: m}], measures: [{question: samples}]}")
+    experiment = read_experiment(str(path), "quick")
+    assert (experiment.name, experiment.variants[0].model) == ("mine", "m")
+    assert why_not(str(path), "quick") is None
+    with pytest.raises(OffscriptError, match="cannot be run at scale paper"):
+        read_experiment(str(path), "paper")
+    with pytest.raises(OffscriptError, match="no experiment at"):
+        read_experiment(str(tmp_path / "absent.yaml"), "quick")

@@ -172,7 +172,7 @@ def test_folders_that_are_no_index_are_refused(tmp_path: Path) -> None:
     with pytest.raises(OffscriptError, match="holds no index"):
         open_index(tmp_path / "nowhere")
     (tmp_path / "thesis.tex").write_text("precious")
-    with pytest.raises(OffscriptError, match=r"is no index; it holds thesis\.tex"):
+    with pytest.raises(OffscriptError, match=r"is not an index; it holds thesis\.tex"):
         build_index([], tmp_path)
     (tmp_path / "file").write_text("")
     with pytest.raises(OffscriptError, match="cannot be made"):

@@ -202,7 +202,7 @@ def test_bad_models_are_refused_with_a_hint(model: str, message: str) -> None:
 
 def test_bad_questions_are_refused(tmp_path: Path) -> None:
     index = build_index([Document("1", text="word")], tmp_path)
-    with pytest.raises(OffscriptError, match="k is 0"):
+    with pytest.raises(OffscriptError, match="cannot return 0 documents"):
         Searcher(index).search("word", 0)
     with pytest.raises(OffscriptError, match="unknown norms"):
         Searcher(index, norms="lucine")  # type: ignore[arg-type]
@@ -224,7 +224,7 @@ def test_reranking_orders_by_cosine_and_keeps_ties() -> None:
     assert [hit.document_id for hit in hits] == ["b", "c", "a", "d"]
     assert hits[0] == Hit("b", pytest.approx(math.sqrt(0.5)))
     assert rerank("q", [], lambda texts: np.empty((0, 2))) == []
-    with pytest.raises(OffscriptError, match="one vector a text"):
+    with pytest.raises(OffscriptError, match="one vector per text"):
         rerank("q", documents, lambda texts: np.zeros(3))
 
 

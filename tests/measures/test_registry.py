@@ -165,6 +165,8 @@ def test_listings_and_reference_are_current(repository_tool: Callable[[str], Any
     message = "run python tools/write_listings.py"
     assert json.loads(tool.LISTINGS.read_text(encoding="utf-8")) == tool.listings(), message
     assert tool.REFERENCE.read_text(encoding="utf-8") == tool.reference(), message
+    assert tool.VERBS.read_text(encoding="utf-8") == tool.verbs(), message
+    assert tool.NAMES.read_text(encoding="utf-8") == tool.names(), message
 
 
 @pytest.fixture

@@ -107,7 +107,7 @@ def test_truncated_files_are_refused(folder: Path) -> None:
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_text_gans_oracle_has_the_entropy_they_report(data_folder: Path, tmp_path: Path, seed: int) -> None:
-    """5.75 nats a token over sequences of 20, to two decimals whatever the seed.
+    """5.75 nats per token over sequences of 20, to two decimals whatever the seed.
 
     What the oracle expects of each next token varies less than what is drawn, and both have the same mean.
     """

@@ -146,5 +146,5 @@ def test_the_tail_of_a_large_vocabulary_keeps_its_mass() -> None:
 @pytest.mark.parametrize("wrong", [[NEVER, NEVER], [math.nan, 0.0], [math.inf, 0.0], [100.0, 0.0]])
 def test_what_is_no_distribution_is_refused(wrong: list[float]) -> None:
     log_probs = torch.tensor([[-1.0, -2.0], wrong])
-    with pytest.raises(OffscriptError, match="row 1 of 2 is no distribution"):
+    with pytest.raises(OffscriptError, match="row 1 of 2 is not a distribution"):
         draw(log_probs, torch.tensor([[0.5], [0.5]]))

@@ -190,7 +190,7 @@ def test_random_transforms_differ_between_steps_and_rows_and_repeat_for_a_seed()
 
 @pytest.mark.parametrize("row", [[0.0, math.nan], [0.0, INF], [-INF, -INF]])
 def test_what_is_no_distribution_is_refused(row: list[float]) -> None:
-    with pytest.raises(OffscriptError, match="row 1 of 2 is no distribution"):
+    with pytest.raises(OffscriptError, match="row 1 of 2 is not a distribution"):
         TopK(1)(torch.tensor([[0.0, 1.0], row]))
 
 

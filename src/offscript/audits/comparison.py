@@ -1,4 +1,4 @@
-"""Runs held against the first of them: which figures differ by more than chance."""
+"""Compare runs with the first of them: which figures differ by more than chance."""
 
 import json
 import math
@@ -96,7 +96,7 @@ def read_runs(paths: Sequence[Path]) -> list[Run]:
         One run per path.
     """
     if len(paths) < 2:
-        raise OffscriptError(f"{len(paths)} run(s) to compare", next="name two or more")
+        raise OffscriptError(f"cannot compare {len(paths)} run(s)", next="name two or more")
     files = [_newest_results(path) for path in paths]
     if len(set(files)) < len(files):
         raise OffscriptError("a run is named twice", next="name each once")

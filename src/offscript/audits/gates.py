@@ -90,14 +90,14 @@ def parse_gate(text: str) -> Gate:
     found = _GATE.fullmatch(text.strip())
     if found is None:
         raise OffscriptError(
-            f"the gate {text!r}", why="it is not QUESTION.NAME, a relation and a number", next=_EXAMPLE
+            f"cannot use the gate {text!r}", why="it is not QUESTION.NAME, a relation and a number", next=_EXAMPLE
         )
     try:
         threshold = float(found["threshold"])
     except ValueError as fault:
-        raise OffscriptError(f"the gate {text!r}", why=str(fault), next=_EXAMPLE) from fault
+        raise OffscriptError(f"cannot use the gate {text!r}", why=str(fault), next=_EXAMPLE) from fault
     if math.isnan(threshold):
-        raise OffscriptError(f"the gate {text!r}", why="nothing is above or below NaN", next=_EXAMPLE)
+        raise OffscriptError(f"cannot use the gate {text!r}", why="nothing is above or below NaN", next=_EXAMPLE)
     name, side = found["name"], "value"
     if name.endswith(_BOUNDS) and name not in _BOUNDS:
         name, _, side = name.rpartition(".")
@@ -110,7 +110,9 @@ def require_asked(gates: Iterable[Gate], questions: Iterable[str]) -> None:
     for gate in gates:
         if gate.question not in known:
             raise OffscriptError(
-                f"the gate {gate}", why=f"{gate.question} is not asked in this run", next=nearest(gate.question, known)
+                f"cannot use the gate {gate}",
+                why=f"{gate.question} is not asked in this run",
+                next=nearest(gate.question, known),
             )
 
 
@@ -119,6 +121,8 @@ def check_gates(gates: Sequence[Gate], figures: Mapping[str, Figure]) -> list[Ga
     for gate in gates:
         if gate.figure not in figures:
             raise OffscriptError(
-                f"the gate {gate}", why=f"there is no figure {gate.figure}", next=nearest(gate.figure, figures)
+                f"cannot use the gate {gate}",
+                why=f"there is no figure {gate.figure}",
+                next=nearest(gate.figure, figures),
             )
     return [gate.result(figures[gate.figure]) for gate in gates]

@@ -118,7 +118,7 @@ def write_results(
 
 
 def harness_document(measurements: Sequence[Measurement]) -> dict[str, Any]:
-    """The measurements as `results` with an interval for each figure, and beside it all that makes them again."""
+    """The measurements as `results` with an interval for each figure, and beside it all that reproduces them."""
     by_question = _by_question(measurements)
     return {
         "results": {question: _harness_results(question, entries) for question, entries in by_question.items()},
@@ -179,7 +179,7 @@ def model_folder(model: str) -> str:
     A name that could be taken for another, lead elsewhere or be refused by a file system ends in its hash.
     """
     if not model:
-        raise OffscriptError("a model without a name", next="name the model")
+        raise OffscriptError("cannot store results of a model without a name", next="name the model")
     folder = model.replace("/", "__")
     if len(folder) <= 100 and not _AMBIGUOUS.search(model):
         return folder
@@ -279,7 +279,7 @@ def _columns(measurements: Iterable[tuple[str, Measurement]]) -> dict[str, Float
 
 
 def _write_items(path: Path, columns: dict[str, FloatArray]) -> None:
-    """One item a line, with its value or values under each name that has any; no file where there are none."""
+    """One item per line, with its value or values under each name that has any; no file where there are none."""
     if not columns:
         return
     with _files.replacing(path) as temporary, temporary.open("w", encoding="utf-8") as stream:

@@ -1,4 +1,4 @@
-"""The command line: one thin module a verb. What a verb does lives in the other rooms; torch loads on use."""
+"""The command line: one thin module per verb. What a verb does lives in the other packages; torch loads on use."""
 
 import sys
 

@@ -48,7 +48,7 @@ def compare(
 
 
 def _judged(comparison: "Comparison", run: str, gates: list[Any], *, worse: bool) -> list["GateResult"]:
-    """The gates held against a run's differences; `worse` is a gate on every figure that is worse beyond chance."""
+    """The gates compared with a run's differences; `worse` is a gate on every figure that is worse beyond chance."""
     from offscript.audits.gates import Gate, GateResult, check_gates
 
     contrasts = {contrast.figure: contrast for contrast in comparison.contrasts if contrast.run == run}

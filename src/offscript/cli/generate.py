@@ -20,7 +20,7 @@ def generate(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Draw text from a model, one sequence a line."""
+    """Draw text from a model, one sequence per line."""
     import json
 
     import torch

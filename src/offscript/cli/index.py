@@ -85,9 +85,11 @@ def _check_wishes(sources: bool, add: bool, delete: bool, merge: bool, check: bo
     from offscript.errors import OffscriptError
 
     if add and not sources:
-        raise OffscriptError("--add without documents", next="name what to add: offscript index SOURCE --add --out DIR")
+        raise OffscriptError(
+            "cannot --add without documents", next="name what to add: offscript index SOURCE --add --out DIR"
+        )
     if not (sources or delete or merge or check):
-        raise OffscriptError("no documents named", next="write offscript index SOURCE --out DIR")
+        raise OffscriptError("cannot build an index: no documents named", next="write offscript index SOURCE --out DIR")
     if sources and (delete or merge) and not add:
         raise OffscriptError(
             "a new index has nothing to delete or merge", next="add to one with --add, or leave out the documents"

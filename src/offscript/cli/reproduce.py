@@ -1,4 +1,4 @@
-"""`offscript reproduce`: a paper's table or figure, made again beside the paper's values."""
+"""`offscript reproduce`: a paper's table or figure, reproduced beside the paper's values."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,7 +15,9 @@ _HINT = "set OFFSCRIPT_DATA to the folder with the data sets, or choose another 
 
 
 def reproduce(
-    experiment: Annotated[str | None, typer.Argument(help="PAPER/TABLE; without it, all are listed.")] = None,
+    experiment: Annotated[
+        str | None, typer.Argument(help="PAPER/TABLE or a YAML file; without it, all are listed.")
+    ] = None,
     scale: Annotated[str, typer.Option(help="quick (minutes on two cores), standard or paper.")] = "quick",
     on: Annotated[str, typer.Option(help="here, local (processes), ray, or ray://HOST:PORT.")] = "here",
     out: Out = Path("runs/reproduce"),
@@ -42,7 +44,7 @@ def reproduce(
     total = sum(read.runs_of(variant) for variant in read.variants)
     with counting(f"{experiment} on {on}", total, quiet=quiet or on == HERE) as count:  # here, trainings have bars
         found = run(read, out, seed=seed, place=place, finished=lambda number: count(1))
-    folder = out / experiment / scale
+    folder = out / read.name / scale
     written = [*store_reproduction(found, folder, scale), *_draw(found, folder)]
     _show(found, [str(path) for path in written], as_json=as_json)
 

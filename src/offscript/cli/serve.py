@@ -30,7 +30,7 @@ def serve(
     ratings: Ratings = None,
     lexicons: Lexicons = None,
     audits: Annotated[Path | None, typer.Option(help="Folder of stored audits to show, too.")] = None,
-    workers: Annotated[int, typer.Option(min=1, help="Processes that share the work, about one a core.")] = 1,
+    workers: Annotated[int, typer.Option(min=1, help="Processes that share the work, about one per core.")] = 1,
 ) -> None:
     """Serve pages and a JSON API that check claims; Ctrl-C ends it."""
     try:

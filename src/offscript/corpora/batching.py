@@ -138,7 +138,7 @@ class PackedBatches(Batches):
         _check_positive(length=length)
         if corpus.tokens < length:
             raise OffscriptError(
-                f"rows of {length} tokens from a corpus of {corpus.tokens}", next="choose a smaller length"
+                f"cannot make rows of {length} tokens from a corpus of {corpus.tokens}", next="choose a smaller length"
             )
         self.length = length
         self._row_count = _count_rows(corpus, length)
@@ -254,7 +254,7 @@ class BucketedBatches(Batches):
         lengths = self._lengths(self._members(0, window))
         if lengths.max() > self.tokens_per_batch:
             raise OffscriptError(
-                f"a sentence of {lengths.max()} tokens in batches of {self.tokens_per_batch}",
+                f"cannot fit a sentence of {lengths.max()} tokens in batches of {self.tokens_per_batch}",
                 next="raise tokens_per_batch or set max_length",
             )
         return len(self._starts(np.sort(lengths) if self.shuffle else lengths))

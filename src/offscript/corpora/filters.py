@@ -28,7 +28,7 @@ def drop_rare_words(read: Callable[[], Iterable[str]], minimum: int) -> Iterator
         The sentences in which every word is frequent.
     """
     if minimum < 1:
-        raise OffscriptError(f"a minimum frequency of {minimum}", next="give 1 or more")
+        raise OffscriptError(f"cannot use a minimum frequency of {minimum}", next="give 1 or more")
     counts = Counter(word for sentence in read() for word in sentence.split())
     frequent = {word for word, count in counts.items() if count >= minimum}
     del counts
@@ -47,7 +47,9 @@ def keep_lengths(sentences: Iterable[str], shortest: int = 1, longest: int | Non
         The sentences of a fitting length.
     """
     if shortest < 0 or (longest is not None and longest < shortest):
-        raise OffscriptError(f"a length range of {shortest} to {longest}", next="give 0 <= shortest <= longest")
+        raise OffscriptError(
+            f"cannot use a length range of {shortest} to {longest}", next="give 0 <= shortest <= longest"
+        )
     limit = float("inf") if longest is None else longest
     return (sentence for sentence in sentences if shortest <= len(sentence.split()) <= limit)
 
@@ -63,7 +65,7 @@ def cut_to_length(sentences: Iterable[str], length: int) -> Iterator[str]:
         The sentences that are long enough, cut.
     """
     if length < 1:
-        raise OffscriptError(f"a length of {length} tokens", next="give 1 or more")
+        raise OffscriptError(f"cannot cut to a length of {length} tokens", next="give 1 or more")
     tokens = (sentence.split() for sentence in sentences)
     return (" ".join(words[:length]) for words in tokens if len(words) >= length)
 
@@ -79,7 +81,7 @@ def cut_into_pieces(sentences: Iterable[str], characters: int) -> Iterator[str]:
         The pieces in order.
     """
     if characters < 1:
-        raise OffscriptError(f"pieces of {characters} characters", next="give 1 or more")
+        raise OffscriptError(f"cannot cut into pieces of {characters} characters", next="give 1 or more")
     return (
         sentence[start : start + characters]
         for sentence in sentences

@@ -26,7 +26,7 @@ class Permutation:
 
     def __init__(self, n: int, seed: int) -> None:
         if n < 0:
-            raise OffscriptError(f"a permutation of {n} things", next="give 0 or more")
+            raise OffscriptError(f"cannot make a permutation of {n} things", next="give 0 or more")
         self.n = n
         bits = max(2, (n - 1).bit_length())
         self._low_bits, self._high_bits = bits // 2, bits - bits // 2

@@ -78,7 +78,9 @@ def read_corpus(
     """
     listed = [sources] if isinstance(sources, str | Path) else list(sources)
     if not listed:
-        raise OffscriptError("no source of text", next="name at least one file or hf:NAME")
+        raise OffscriptError(
+            "cannot read a corpus: no source of text is given", next="name at least one file or hf:NAME"
+        )
     return itertools.chain.from_iterable(
         [
             read_sentences(source, format=format, field=field, headings=headings, max_line_bytes=max_line_bytes)

@@ -65,7 +65,7 @@ class _Listed(Vocabulary):
 
     def __init__(self, listed: Sequence[str], *, end: str | None, unknown: str | None) -> None:
         if not listed:
-            raise OffscriptError("an empty vocabulary", next="give at least one symbol")
+            raise OffscriptError("cannot use an empty vocabulary", next="give at least one symbol")
         self._symbols = list(listed)
         self._ids = {symbol: index for index, symbol in enumerate(self._symbols)}
         if len(self._ids) < len(self._symbols):
@@ -121,7 +121,9 @@ class WordVocabulary(_Listed):
         """
         if size < 3:
             raise OffscriptError(
-                f"a vocabulary of {size} words", why="two places go to <unk> and <eos>", next="ask for 3 or more"
+                f"cannot make a vocabulary of {size} words",
+                why="two places go to <unk> and <eos>",
+                next="ask for 3 or more",
             )
         counts: Counter[str] = Counter()
         for sentence in sentences:

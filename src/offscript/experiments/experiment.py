@@ -17,7 +17,7 @@ from offscript._specification import nearest
 from offscript.audits.cells import Cell, MeasureCall
 from offscript.errors import OffscriptError
 from offscript.experiments.runs import difference
-from offscript.experiments.tables import content_of, experiments, scales_of
+from offscript.experiments.tables import content_of, experiments
 from offscript.measures.measurement import Measurement
 
 SCALES = ("quick", "standard", "paper")
@@ -120,10 +120,10 @@ class Experiment(_Part):
         names = [variant.name for variant in self.variants]
         for place, variant in enumerate(self.variants):
             if variant.begins_with is not None and variant.begins_with not in names[:place]:
-                raise ValueError(f"{variant.name} begins with {variant.begins_with!r}, which is no earlier variant")
+                raise ValueError(f"{variant.name} begins with {variant.begins_with!r}, which is not an earlier variant")
         for group, members in self.correlations.items():
             if unknown := set(members) - set(names):
-                raise ValueError(f"the correlations of {group} name {sorted(unknown)[0]!r}, which is no variant")
+                raise ValueError(f"the correlations of {group} name {sorted(unknown)[0]!r}, which is not a variant")
         return self
 
     def runs_of(self, variant: Variant) -> int:
@@ -131,7 +131,7 @@ class Experiment(_Part):
         return self.seeds if variant.model is None and self.training else 1
 
     def cells_of(self, variant: Variant, run: int, seed: int) -> list[Cell]:
-        """The cells of one run, one a measure; run i is trained and measured with seeds that are i higher."""
+        """The cells of one run, one per measure; run i is trained and measured with seeds that are i higher."""
         return [
             Cell(
                 name=variant.name,
@@ -162,7 +162,7 @@ class Experiment(_Part):
 
 def why_not(name: str, scale: str) -> str | None:
     """Why an experiment cannot be run here at a scale, or None: it has no such scale, or its data are not here."""
-    if scale not in scales_of(name)[1]:
+    if scale not in _content(name)[1]["scales"]:
         return f"it has no {scale} scale"
     experiment = read_experiment(name, scale)
     for text in sorted(_texts(experiment.model_dump())):
@@ -186,22 +186,39 @@ def _texts(value: Any) -> set[str]:
 
 
 def read_experiment(name: str, scale: str) -> Experiment:
-    """The experiment with the changes of its scale applied."""
-    known = experiments()
-    if name not in known:
-        raise OffscriptError(f"there is no experiment {name!r}", next=nearest(name, known))
+    """The experiment with the changes of its scale applied.
+
+    Args:
+        name: `PAPER/TABLE` of a shipped experiment, or the path of a YAML file.
+        scale: One of `SCALES`; a file without `scales` has the scale `quick`, which changes nothing.
+
+    Returns:
+        The checked experiment.
+    """
     if scale not in SCALES:
         raise OffscriptError(f"there is no scale {scale!r}", next=f"known: {', '.join(SCALES)}")
-    content = content_of(known[name])
+    path, content = _content(name)
     scales = content.pop("scales")
     if scale not in scales:
         raise OffscriptError(f"{name} cannot be run at scale {scale}", next=f"it has {', '.join(scales)}")
     for key, value in scales[scale].items():
         change(content, key, value)
     try:
-        return Experiment(name=name, **content)
+        return Experiment(name=name if name in experiments() else path.stem, **content)
     except ValidationError as fault:
-        raise OffscriptError(f"{known[name]}: {first_fault(fault, Experiment)}") from fault
+        raise OffscriptError(f"{path}: {first_fault(fault, Experiment)}") from fault
+
+
+def _content(name: str) -> tuple[Path, dict[str, Any]]:
+    """An experiment's file and its keys."""
+    known = experiments()
+    if name in known:
+        path = known[name]
+    elif name.endswith((".yaml", ".yml")):
+        path = Path(name)
+    else:
+        raise OffscriptError(f"there is no experiment {name!r}", next=f"{nearest(name, known)}; a file ends in .yaml")
+    return path, {"scales": {"quick": {}}, **content_of(path)}
 
 
 def _merged(settings: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

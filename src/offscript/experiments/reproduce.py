@@ -1,4 +1,4 @@
-"""Run an experiment: train what must be trained, measure what is not measured yet, hold it against the paper."""
+"""Run an experiment: train what must be trained, measure what is not measured yet, compare it with the paper."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -67,6 +67,6 @@ def reproduce(
 
 
 def store_reproduction(found: Reproduction, out: Path, scale: str) -> list[Path]:
-    """Results files, one a variant and one a group of correlations."""
+    """Results files, one per variant and one per group of correlations."""
     config: dict[str, Any] = {"experiment": found.experiment.name, "scale": scale}
     return [write_results(out, group, list(own.values()), config=config) for group, own in found.groups.items()]

@@ -94,7 +94,7 @@ def run_sweep(
 
 
 def store_sweep(points: list[Swept], out: Path) -> list[Path]:
-    """Results files, one a point."""
+    """Results files, one per point."""
     return [write_results(out, point.name or "sweep", point.measurements, config=point.labels) for point in points]
 
 

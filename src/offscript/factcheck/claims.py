@@ -189,7 +189,7 @@ def read_fever_passages(folder: Path | str, *, titled: bool = False) -> FeverPas
     folder = Path(folder)
     texts, claims = (_lines(folder / "gold-evidence-dev" / f"dev.raw.input{number}.xz") for number in (0, 1))
     if len(texts) != len(claims):
-        raise OffscriptError(f"{folder}: {len(texts)} evidence texts for {len(claims)} claims")
+        raise OffscriptError(f"{folder} has {len(texts)} evidence texts for {len(claims)} claims")
     ids = {text: f"passage-{number}" for number, text in enumerate(dict.fromkeys(texts))}
     evidence = {_unquoted(claim): ids[text] for claim, text in zip(claims, texts, strict=True)}
     titles = _titles(folder, evidence) if titled else {}

@@ -114,7 +114,7 @@ def read_lexicons(folder: Path | str) -> Lexicons:
 
 
 def read_cues(path: Path | str) -> Cues:
-    """Cues of one file: MPQA's `key=value` lines, or an entry a line; `;` and `#` begin comments."""
+    """Cues of one file: MPQA's `key=value` lines, or one entry per line; `;` and `#` begin comments."""
     lines = Lines(path)
     if ".tff" in lines.path.suffixes:
         return _mpqa_cues(lines)

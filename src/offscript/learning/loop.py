@@ -108,7 +108,7 @@ class Course:
         keeps_newest: Whether the newest weights count as the best.
         fleet: The processes that share the work.
         digest: Of the recipe: a folder that holds another run is refused.
-        data_hash: Of the data, likewise.
+        data_hash: The hash of the data.
         name: Of one stage among several that share a folder.
         unit: What `Loss.read` counts.
     """

@@ -3,8 +3,9 @@
 The names below load on first use, so that listing the questions costs no torch.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from offscript._lazy import loader
 
 if TYPE_CHECKING:
     from offscript.measures.approximation.estimation import measure_approximation
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from offscript.measures.quality import measure_quality
     from offscript.measures.question import Answer, Finding, Need, Question, Settings, setting
     from offscript.measures.recovery.estimation import measure_recovery
-    from offscript.measures.registry import question, questions
+    from offscript.measures.registry import questions
     from offscript.measures.regret.estimation import measure_regret
     from offscript.measures.stereotypes.scores import measure_stereotypes
     from offscript.measures.subject import Subject
@@ -32,21 +33,13 @@ _PLACES = {
     "quality": "measure_quality",
     "question": "Answer Finding Need Question Settings setting",
     "recovery.estimation": "measure_recovery",
-    "registry": "question questions",
+    "registry": "questions",
     "regret.estimation": "measure_regret",
     "stereotypes.scores": "measure_stereotypes",
     "subject": "Subject",
     "texts": "encode_texts",
 }
-_MODULES = {name: module for module, names in _PLACES.items() for name in names.split()}
-
-
-def __getattr__(name: str) -> Any:
-    """A public name, from the module that defines it."""
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-
+__getattr__ = loader(__name__, _PLACES)
 
 __all__ = [
     "Answer",
@@ -66,7 +59,6 @@ __all__ = [
     "measure_recovery",
     "measure_regret",
     "measure_stereotypes",
-    "question",
     "questions",
     "setting",
     "to_frame",

@@ -17,7 +17,7 @@ CHECKED = 4
 
 @dataclass(frozen=True)
 class Scores:
-    """Next-token log-probabilities of some sequences at some positions, one table a model."""
+    """Next-token log-probabilities of some sequences at some positions, one table per model."""
 
     rows: slice
     columns: slice  # counted from the first asked position
@@ -53,9 +53,11 @@ def require_comparable(model: LanguageModel, oracle: LanguageModel | None, sampl
     if oracle is not None:
         require_same_vocabulary(model, oracle)
     if samples < 2:
-        raise OffscriptError(f"{samples} sample(s)", why="an interval needs at least two", next="ask for more samples")
+        raise OffscriptError(
+            f"cannot measure {samples} sample(s)", why="an interval needs at least two", next="ask for more samples"
+        )
     if length < 1:
-        raise OffscriptError(f"sequences of {length} tokens", next="ask for at least one token")
+        raise OffscriptError(f"cannot draw sequences of {length} tokens", next="ask for at least one token")
 
 
 def _check(models: tuple[LanguageModel, ...], chunk: tuple[Scored, ...], *, in_full: bool) -> None:

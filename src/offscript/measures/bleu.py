@@ -37,7 +37,8 @@ def sentence_bleu(hypotheses: Sentences, references: Sentences, *, highest_order
     against, scored = tabulate(references, hypotheses)
     if not len(against) or not len(scored):
         raise OffscriptError(
-            f"BLEU of {len(scored)} sentences against {len(against)} references", next="give at least one of each"
+            f"cannot compute BLEU of {len(scored)} sentences against {len(against)} references",
+            next="give at least one of each",
         )
     counter = NgramCounter(joined(against, scored))
     matches = np.zeros((len(scored), highest_order))
@@ -53,7 +54,9 @@ def leave_one_out_bleu(sentences: Sentences | TokenTable, *, highest_order: int 
     _check_order(highest_order)
     table = sentences if isinstance(sentences, TokenTable) else tabulate(sentences)[0]
     if len(table) < 2:
-        raise OffscriptError(f"self-BLEU of {len(table)} sentence(s)", why="each is compared with the others")
+        raise OffscriptError(
+            f"cannot compute self-BLEU of {len(table)} sentence(s)", why="each is compared with the others"
+        )
     counter = NgramCounter(table)
     matches = np.zeros((len(table), highest_order))
     for order in range(highest_order):
@@ -118,4 +121,4 @@ def _closest_other_lengths(table: TokenTable) -> IntArray:
 
 def _check_order(highest_order: int) -> None:
     if highest_order < 1:
-        raise OffscriptError(f"BLEU of order {highest_order}", next="ask for order 1 or more")
+        raise OffscriptError(f"cannot compute BLEU of order {highest_order}", next="ask for order 1 or more")

@@ -56,7 +56,7 @@ def distances(log_p: Tensor, log_q: Tensor, names: Sequence[str]) -> dict[str, T
         raise OffscriptError(f"no distance {unknown[0]!r}", next=nearest(unknown[0], DISTANCES))
     if log_p.shape != log_q.shape or log_p.ndim == 0:
         raise OffscriptError(
-            f"distributions of shapes {tuple(log_p.shape)} and {tuple(log_q.shape)}",
+            f"cannot compare distributions of shapes {tuple(log_p.shape)} and {tuple(log_q.shape)}",
             why="they must be over the same vocabulary, row by row",
         )
     dtype = torch.float64 if torch.float64 in (log_p.dtype, log_q.dtype) else torch.float32

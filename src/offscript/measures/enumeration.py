@@ -87,7 +87,7 @@ def _double(log_probs: Tensor) -> Tensor:
 
 def _require_small(size: int, length: int) -> None:
     if length < 1:
-        raise OffscriptError(f"sequences of {length} tokens", next="ask for at least one token")
+        raise OffscriptError(f"cannot enumerate sequences of {length} tokens", next="ask for at least one token")
     if size**length > MOST_ENTRIES:
         raise OffscriptError(
             f"{size}^{length} sequences are too many to enumerate",

@@ -1,4 +1,4 @@
-"""A figure that can be made again: its value and interval, what it was made from, and how it is written down."""
+"""A figure that can be reproduced: its value and interval, what it was made from, and how it is written down."""
 
 import hashlib
 import json
@@ -54,15 +54,17 @@ class Measurement:
 
     def __post_init__(self) -> None:
         if not _QUESTION.fullmatch(self.question):
-            raise OffscriptError(f"a question named {self.question!r}", next="use a-z, 0-9, _ and -")
+            raise OffscriptError(f"cannot store a question named {self.question!r}", next="use a-z, 0-9, _ and -")
         if not _NAME.fullmatch(self.name):
-            raise OffscriptError(f"a measurement named {self.name!r}", why="results keep that name for other things")
+            raise OffscriptError(
+                f"cannot store a measurement named {self.name!r}", why="results keep that name for other things"
+            )
         object.__setattr__(self, "value", _number(self.value, f"{self.question}.{self.name}"))
         object.__setattr__(self, "standard_error", _number(self.standard_error, f"the error of {self.name}"))
         if not isinstance(self.interval, Interval):
             raise OffscriptError(f"{self.question}.{self.name} has no interval", why="a bare figure tells too little")
         if self.value not in self.interval and self.interval.method == "exact":
-            raise OffscriptError(f"{self.name} = {self.value} outside its exact interval")
+            raise OffscriptError(f"{self.name} = {self.value} lies outside its exact interval")
         object.__setattr__(self, "recipe", as_json(self.recipe))
         for name in ("per_item", "weights"):
             if (values := getattr(self, name)) is not None:
@@ -196,13 +198,15 @@ def as_json(value: Any) -> Any:
         return number_to_json(value)
     if value is None or isinstance(value, (bool, int, str)):
         return value
-    raise OffscriptError(f"a recipe that holds {type(value).__name__}", next="write it as text, numbers and lists")
+    raise OffscriptError(
+        f"cannot store a recipe that holds {type(value).__name__}", next="write it as text, numbers and lists"
+    )
 
 
 def number_to_json(number: float) -> float | str:
     """A float as strict JSON has it; "inf" and "-inf" for the infinities."""
     if math.isnan(number):
-        raise OffscriptError("NaN is no result", next="look at the values it was made from")
+        raise OffscriptError("NaN is not a result", next="look at the values it was made from")
     return str(number) if math.isinf(number) else float(number)
 
 
@@ -210,7 +214,7 @@ def number_from_json(written: float | str) -> float:
     """What `number_to_json` wrote."""
     if isinstance(written, str):
         if written not in INFINITIES:
-            raise OffscriptError(f"{written!r} where a number should be", next="look at the results file")
+            raise OffscriptError(f"found {written!r} where a number should be", next="look at the results file")
         return INFINITIES[written]
     return float(written)
 
@@ -251,5 +255,5 @@ def _number(value: float | None, what: str) -> float:
 
 def _key(key: Any) -> str:
     if not isinstance(key, str):
-        raise OffscriptError(f"a recipe with the key {key!r}", next="make every key text")
+        raise OffscriptError(f"cannot store a recipe with the key {key!r}", next="make every key text")
     return key

@@ -125,7 +125,9 @@ def _parts(table: TokenTable) -> tuple[IntArray, IntArray]:
 
 def _encoded(sentences: Sequence[Sequence[Hashable]], ids: defaultdict[Hashable, int]) -> tuple[IntArray, IntArray]:
     if any(isinstance(sentence, str) for sentence in sentences):
-        raise OffscriptError("a sentence that is one string", next="split it into tokens, or name a tokenizer")
+        raise OffscriptError(
+            "cannot count n-grams of a sentence that is one string", next="split it into tokens, or name a tokenizer"
+        )
     lengths = np.fromiter(map(len, sentences), dtype=np.int64, count=len(sentences))
     numbers = map(ids.__getitem__, chain.from_iterable(sentences))
     return np.fromiter(numbers, dtype=np.int64, count=int(lengths.sum())), lengths
@@ -135,7 +137,8 @@ def _from_arrays(arrays: list[AnyIntArray]) -> list[TokenTable]:
     for array in arrays:
         if array.ndim != 2 or not np.issubdtype(array.dtype, np.integer):
             raise OffscriptError(
-                f"an array of {array.dtype} of shape {array.shape}", next="give token ids [sentences, length]"
+                f"cannot count n-grams of an array of {array.dtype} of shape {array.shape}",
+                next="give token ids [sentences, length]",
             )
     tokens = np.concatenate([array.ravel() for array in arrays]).astype(np.int64)
     if tokens.size and (tokens.min() < 0 or tokens.max() >= 2 * tokens.size):

@@ -52,5 +52,7 @@ def encode_texts(
             tokens.append(ids)
             characters.append(len(sentence) + (ids[-1] == vocabulary.end))
     if len(tokens) < 2:
-        raise OffscriptError(f"{len(tokens)} sentences to measure", why="an interval needs two", next="give more text")
+        raise OffscriptError(
+            f"found {len(tokens)} sentences to measure", why="an interval needs at least two", next="give more text"
+        )
     return Texts(tokens, characters, recipe or {})

@@ -23,7 +23,7 @@ class Approximated(LanguageModel):
     def __init__(self, generator: Generator, n: int, *, seed: int = 0, floor: float = FLOOR) -> None:
         if n < 1 or not floor >= 0 or seed < 0:
             raise OffscriptError(
-                f"an approximation by {n} draws with the floor {floor:g} and the seed {seed}",
+                f"cannot make an approximation by {n} draws with the floor {floor:g} and the seed {seed}",
                 next="give at least one draw, and neither a floor nor a seed below 0",
             )
         self.generator, self.n, self.seed, self.floor = generator, n, seed, floor
@@ -93,7 +93,7 @@ def draws_needed(vocabulary_size: int, *, within: float, risk: float) -> int:
     """
     if vocabulary_size < 1 or not within > 0 or not 0 < risk < 1:
         raise OffscriptError(
-            f"draws for {vocabulary_size} symbols within {within:g} at the risk {risk:g}",
+            f"cannot plan draws for {vocabulary_size} symbols within {within:g} at the risk {risk:g}",
             next="give a symbol or more, a distance above 0, and a risk between 0 and 1",
         )
     return math.floor(math.log(2 * vocabulary_size / risk) / (2 * within**2)) + 1

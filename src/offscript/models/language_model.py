@@ -167,7 +167,9 @@ def checked_positions(tokens: Tensor, positions: range | None) -> range:
     time = tokens.shape[1]
     asked = range(time) if positions is None else positions
     if not asked or asked.step != 1 or asked.start < 0 or asked.stop > time:
-        raise OffscriptError(f"positions {asked} of sequences with {time} tokens", next="ask for a range inside them")
+        raise OffscriptError(
+            f"cannot score positions {asked} of sequences with {time} tokens", next="ask for a range inside them"
+        )
     return asked
 
 

@@ -77,7 +77,7 @@ def _approximated(model: LanguageModel, asked: dict[str, Setting]) -> LanguageMo
     n, seed, floor = asked["approximate"], asked.get("seed", 0), asked.get("floor", FLOOR)
     for key, value, kind in (("approximate", n, int), ("seed", seed, int), ("floor", floor, (int, float))):
         if isinstance(value, bool) or not isinstance(value, kind):
-            raise OffscriptError(f"{key}={value} of {model.name}", next=f"give a number, such as {key}=1")
+            raise OffscriptError(f"cannot use {key}={value} of {model.name}", next=f"give a number, such as {key}=1")
     return approximate(model, int(n), seed=int(seed), floor=float(floor))
 
 

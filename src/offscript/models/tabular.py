@@ -50,7 +50,7 @@ class Tabular(LanguageModel):
     ) -> None:
         self.vocabulary, self.length, self.name = vocabulary, length, name
         if length < 1:
-            raise OffscriptError(f"a tabular model of length {length}", next="give a length of 1 or more")
+            raise OffscriptError(f"cannot make a tabular model of length {length}", next="give a length of 1 or more")
         if () not in following:
             raise OffscriptError(f"{name} has no distribution for the empty history", next='add the key ""')
         self._histories = sorted(following)  # the empty one comes first: node 0 answers after the start token
@@ -76,7 +76,7 @@ class Tabular(LanguageModel):
                 )
         for symbol in described["vocabulary"]:
             if not isinstance(symbol, str) or symbol.split() != [symbol]:
-                raise OffscriptError(f"{name}: {symbol!r} is no symbol", next="write a text without spaces")
+                raise OffscriptError(f"{name}: {symbol!r} is not a symbol", next="write a text without spaces")
         if not isinstance(described.get("end"), str | None):
             raise OffscriptError(f"{name}: 'end' is not a symbol", next="name one of the vocabulary")
         vocabulary = WordVocabulary(described["vocabulary"], end=described.get("end"), unknown=None)
@@ -202,9 +202,9 @@ def _checked(distribution: Sequence[float], history: tuple[int, ...], vocabulary
     try:
         values = [float(value) for value in distribution]
     except (TypeError, ValueError, OverflowError) as fault:
-        raise OffscriptError(f"what follows {shown!r} is no list of probabilities", why=str(fault)) from fault
+        raise OffscriptError(f"what follows {shown!r} is not a list of probabilities", why=str(fault)) from fault
     if len(values) != vocabulary.size:
-        raise OffscriptError(f"{len(values)} probabilities after {shown!r} for {vocabulary.size} symbols")
+        raise OffscriptError(f"found {len(values)} probabilities after {shown!r} for {vocabulary.size} symbols")
     if any(not math.isfinite(value) or value < 0 for value in values) or abs(sum(values) - 1) > _TOLERANCE:
         raise OffscriptError(
             f"the probabilities after {shown!r} are not a distribution", why=f"they sum to {sum(values):.6g}"

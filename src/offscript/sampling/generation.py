@@ -225,13 +225,13 @@ def _draw_step(
 
 def _require_sensible(model: LanguageModel, rows: int, length: int, prefixes: Tensor | None) -> None:
     if rows < 1 or length < 1:
-        raise OffscriptError(f"{rows} sequences of {length} tokens", next="ask for at least one of each")
+        raise OffscriptError(f"cannot draw {rows} sequences of {length} tokens", next="ask for at least one of each")
     if prefixes is None:
         return
     if prefixes.dim() != 2 or len(prefixes) != rows or prefixes.shape[1] > length:
         raise OffscriptError(
-            f"prefixes of shape {tuple(prefixes.shape)} for {rows} sequences of {length} tokens",
-            next="give one prefix a sequence, no longer than the sequence",
+            f"cannot use prefixes of shape {tuple(prefixes.shape)} for {rows} sequences of {length} tokens",
+            next="give one prefix per sequence, no longer than the sequence",
         )
     if prefixes.numel() and not 0 <= int(prefixes.min()) <= int(prefixes.max()) < model.vocabulary.size:
         raise OffscriptError(

@@ -40,7 +40,7 @@ def random_histories(size: int, rows: int, length: int, *, seed: Seed, first_row
 def corrupted_histories(histories: Tensor, rate: float, size: int, *, seed: Seed, first_row: int = 0) -> Tensor:
     """Each token replaced, with probability `rate`, by one drawn uniformly from the vocabulary (Figure 3)."""
     if not 0 <= rate <= 1:
-        raise OffscriptError(f"a corruption rate of {rate}", next="give one between 0 and 1")
+        raise OffscriptError(f"cannot use a corruption rate of {rate}", next="give one between 0 and 1")
     draws, (rows, length) = Draws(seed), histories.shape
     replaced = draws.uniform(0, first_row, rows, length, stream=_WHERE).to(histories.device) < rate
     noise = (draws.uniform(0, first_row, rows, length, stream=_WHAT) * size).long().to(histories.device)

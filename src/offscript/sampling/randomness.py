@@ -31,7 +31,7 @@ class Draws:
         self.seed = seed
         parts = [seed] if isinstance(seed, int) else list(seed)
         if not parts or min(parts) < 0:
-            raise OffscriptError(f"the seed {seed!r}", next="give whole numbers of 0 or more")
+            raise OffscriptError(f"cannot use the seed {seed!r}", next="give whole numbers of 0 or more")
         # SeedSequence pads with zeros: without the length, the seeds 2 and (2, 0) would give the same numbers.
         sequence = np.random.SeedSequence(parts, spawn_key=(len(parts),))
         self._key = sequence.generate_state(2, np.uint64)
@@ -91,7 +91,7 @@ def _require_positive(totals: Tensor) -> None:
     if wrong.any():
         row = int(wrong.nonzero()[0])
         raise OffscriptError(
-            f"row {row} of {len(totals)} is no distribution to draw from",
+            f"row {row} of {len(totals)} is not a distribution to draw from",
             why=f"its probabilities sum to {float(totals[row])}",
             next="look at the model that gave it",
         )

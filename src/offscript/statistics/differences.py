@@ -63,7 +63,9 @@ def paired_differences(
     """
     left, right = as_table(first, least=LEAST), as_table(second, least=LEAST)
     if left.shape != right.shape:
-        raise OffscriptError(f"values of shapes {left.shape} and {right.shape}", next="give both on the same items")
+        raise OffscriptError(
+            f"cannot compare values of shapes {left.shape} and {right.shape}", next="give both on the same items"
+        )
     values = left - right  # [n, figures]
     small = [_small(one, two, level) for one, two in zip(left.T, right.T, strict=True)]
     if len(values) < _SMALL:
@@ -237,7 +239,7 @@ def differences_from_best(
 ) -> tuple[int, list[Difference]]:
     """Which column has the largest mean, and how far the others are below it, on the same items.
 
-    The best is chosen by the same items, so its lead over the others must be held against the leads that any column
+    The best is chosen by the same items, so its lead over the others must be compared with the leads that any column
     has over any other by chance: intervals and p-values hold for all pairs of columns at once (the largest studentised
     difference in resamples of the items).
 

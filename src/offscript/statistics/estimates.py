@@ -31,7 +31,9 @@ class Interval:
     def __post_init__(self) -> None:
         _check_level(self.level)
         if not self.lower <= self.upper:  # also refuses NaN
-            raise OffscriptError(f"an interval from {self.lower} to {self.upper}", why="its bounds are no range")
+            raise OffscriptError(
+                f"cannot make an interval from {self.lower} to {self.upper}", why="its bounds are not a range"
+            )
 
     @classmethod
     def exact(cls, value: float) -> "Interval":
@@ -76,9 +78,9 @@ class Curve:
     def __post_init__(self) -> None:
         _check_level(self.level)
         if not len(self.values) == len(self.lower) == len(self.upper):
-            raise OffscriptError("a curve whose values and bounds differ in number")
+            raise OffscriptError("cannot make a curve whose values and bounds differ in number")
         if any(math.isnan(number) for number in (*self.values, *self.lower, *self.upper)):
-            raise OffscriptError("a curve that holds NaN", why="every point needs a value and an interval")
+            raise OffscriptError("cannot make a curve that holds NaN", why="every point needs a value and an interval")
 
     @classmethod
     def exact(cls, values: Sequence[float]) -> "Curve":
@@ -129,7 +131,7 @@ def samples_for_width(pilot: Estimate, n: int, width: float) -> int:
         The number of samples to plan for.
     """
     if not 0 < width < math.inf:
-        raise OffscriptError(f"an interval of width {width}", next="ask for a width above 0")
+        raise OffscriptError(f"cannot plan an interval of width {width}", next="ask for a width above 0")
     if math.isinf(pilot.standard_error):
         raise OffscriptError("no number of samples can be planned", why="the pilot's standard error is infinite")
     needed = n * (2 * normal_quantile((1 + pilot.interval.level) / 2) * pilot.standard_error / width) ** 2
@@ -179,7 +181,7 @@ def as_vector(values: npt.ArrayLike, *, least: int = 2) -> FloatArray:
     """Values [n] that an interval can be made from: at least so many, none NaN."""
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != 1:
-        raise OffscriptError(f"values of shape {array.shape}", next="give one value per sequence")
+        raise OffscriptError(f"cannot average values of shape {array.shape}", next="give one value per sequence")
     return as_table(array[:, None], least=least)[:, 0]
 
 
@@ -187,12 +189,14 @@ def as_table(values: npt.ArrayLike, *, least: int = 2) -> FloatArray:
     """Values [n, lengths] that intervals can be made from: at least so many rows, none NaN."""
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != 2 or array.shape[1] == 0:
-        raise OffscriptError(f"values of shape {array.shape}", next="give one row per sequence, one column per length")
+        raise OffscriptError(
+            f"cannot average values of shape {array.shape}", next="give one row per sequence, one column per length"
+        )
     require_samples(len(array), least)
     if np.isnan(array).any():
         raise OffscriptError(f"{int(np.isnan(array).sum())} of {array.size} values are NaN", next="look at the model")
     if np.isposinf(array).any() and np.isneginf(array).any():
-        raise OffscriptError("values that hold inf and -inf", why="their mean is undefined")
+        raise OffscriptError("cannot average values that hold inf and -inf", why="their mean is undefined")
     return array
 
 
@@ -212,4 +216,4 @@ def profile(values: FloatArray, bounds: Bounds, level: float, method: str) -> Pr
 
 def _check_level(level: float) -> None:
     if not 0 < level <= 1:
-        raise OffscriptError(f"a level of {level}", next="give a level above 0 and at most 1, such as 0.95")
+        raise OffscriptError(f"cannot use a level of {level}", next="give a level above 0 and at most 1, such as 0.95")

@@ -50,7 +50,9 @@ def jackknife(
         One estimate per figure.
     """
     if sentences < 2:
-        raise OffscriptError(f"{sentences} sentence(s)", why="an interval needs at least two", next="give more")
+        raise OffscriptError(
+            f"cannot use {sentences} sentence(s)", why="an interval needs at least two", next="give more"
+        )
     groups = min(GROUPS, sentences)
     block = np.arange(sentences) * groups // sentences  # [sentences]
     values = statistic(np.ones(sentences, dtype=bool))
@@ -84,9 +86,9 @@ def correlation_interval(
         raise OffscriptError(f"no correlation {kind!r}", next="known: pearson, spearman")
     left, right = (as_vector(side, least=LEAST_PAIRS[kind]) for side in (first, second))
     if left.shape != right.shape:
-        raise OffscriptError(f"a correlation of {len(left)} values with {len(right)}", next="give pairs")
+        raise OffscriptError(f"cannot compute a correlation of {len(left)} values with {len(right)}", next="give pairs")
     if left.min() == left.max() or right.min() == right.max():
-        raise OffscriptError("a correlation with a constant", why="it has no variance to share")
+        raise OffscriptError("cannot compute a correlation with a constant", why="it has no variance to share")
     n = len(left)
     value = float(_correlations(np.full((1, n), 1 / n), left, right, kind)[0])
     without = np.concatenate(

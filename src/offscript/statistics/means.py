@@ -97,9 +97,11 @@ def rate_interval(
     sums, sizes = as_vector(totals, least=LEAST), as_vector(counts, least=LEAST)
     n = len(sums)
     if sums.shape != sizes.shape:
-        raise OffscriptError(f"{n} totals and {len(sizes)} counts", next="give one count for each total")
+        raise OffscriptError(f"cannot pair {n} totals and {len(sizes)} counts", next="give one count for each total")
     if not (sizes >= 0).all() or not 0 < sizes.sum() < math.inf:
-        raise OffscriptError("counts that are negative, infinite or all zero", next="count at least one token")
+        raise OffscriptError(
+            "cannot use counts that are negative, infinite or all zero", next="count at least one token"
+        )
     rate = float(sums.sum() / sizes.sum())
     if math.isinf(rate):
         return Estimate(rate, math.inf, Interval(rate, rate, level, "infinite"))
@@ -146,7 +148,9 @@ def proportion_interval(successes: float, trials: float, *, level: float = 0.95)
         The share with its interval, which is never of zero width.
     """
     if not 0 <= successes <= trials or trials == 0:
-        raise OffscriptError(f"{successes} successes of {trials} trials", next="count 0 to n successes of n ≥ 1 trials")
+        raise OffscriptError(
+            f"cannot have {successes} successes of {trials} trials", next="count 0 to n successes of n ≥ 1 trials"
+        )
     share = successes / trials
     (lower,), (upper,) = _share_bounds(np.array([float(successes)]), trials, level)
     return Estimate(share, math.sqrt(share * (1 - share) / trials), Interval(lower, upper, level, SHARE))
@@ -245,7 +249,8 @@ def _skewness_corrected(table: FloatArray, level: float, *, wider: bool = False)
     centred = np.where(infinite, 0.0, table) - np.where(infinite, 0.0, means)
     variances = (centred**2).mean(axis=0)
     errors = np.sqrt(variances / (n - 1))
-    scaled_skewness = (centred**3).mean(axis=0) / np.where(variances == 0, 1.0, variances) ** 1.5 / math.sqrt(n)
+    spreads = np.sqrt(np.where(variances == 0, 1.0, variances))
+    scaled_skewness = ((centred / spreads) ** 3).mean(axis=0) / math.sqrt(n)  # the cube of a small spread underflows
     if wider:
         scaled_skewness = scaled_skewness * math.sqrt(n * (n - 1)) / (n - 2)
     quantile = student_quantile(n - 1, (1 + level) / 2)

@@ -103,7 +103,9 @@ def ratio_of_means_by_length(
     """
     top, bottom = as_table(numerator, least=LEAST), as_table(denominator, least=LEAST)
     if top.shape[1] != bottom.shape[1] or (paired and len(top) != len(bottom)):
-        raise OffscriptError(f"a ratio of values of shapes {top.shape} and {bottom.shape}", next="give equal lengths")
+        raise OffscriptError(
+            f"cannot compute a ratio of values of shapes {top.shape} and {bottom.shape}", next="give equal lengths"
+        )
     values = with_average(ratio(top.mean(axis=0), bottom.mean(axis=0))[None])[0]
     if min(len(top), len(bottom)) < _SMALL:
         bounds = _jackknife_bounds(top, bottom, values, paired=paired, level=level)

@@ -105,7 +105,9 @@ def resampled(
 ) -> FloatArray:
     """`statistic` of every resample: [resamples, …]."""
     if resamples < 100:
-        raise OffscriptError(f"{resamples} resamples", why="they give no bounds to rely on", next="ask for 1000")
+        raise OffscriptError(
+            f"cannot use {resamples} resamples", why="they give no reliable bounds", next="ask for 1000"
+        )
     return np.concatenate([statistic(*weights) for weights in weight_blocks(sizes, resamples, generator)])
 
 
@@ -183,10 +185,14 @@ def value_and_draws(
 ) -> tuple[FloatArray, FloatArray]:
     """The statistic under equal weights [1, …] and under every resample's [resamples, …]."""
     if min(sizes, default=0) < 2:
-        raise OffscriptError(f"a bootstrap over samples of sizes {list(sizes)}", why="an interval needs at least two")
+        raise OffscriptError(
+            f"cannot run a bootstrap over samples of sizes {list(sizes)}", why="an interval needs at least two"
+        )
     value = statistic(*(np.full((1, n), 1 / n) for n in sizes))
     if np.isnan(value).any():
-        raise OffscriptError("a bootstrap of a statistic that is NaN", next="look at the values it is made from")
+        raise OffscriptError(
+            "cannot run a bootstrap of a statistic that is NaN", next="look at the values it is made from"
+        )
     return value, resampled(statistic, sizes, resamples, generator)
 
 

@@ -81,7 +81,7 @@ class Adversarial(Algorithm):
 
     @abstractmethod
     def worth(self, real: Tensor) -> Worth:
-        """What a drawn sequence is worth, held against real ones where that matters."""
+        """What a drawn sequence is worth, compared with real ones where that matters."""
 
     def generator_loss(self, model: NeuralLanguageModel, drawn: TokenBatch, rewards: Tensor) -> Tensor:
         """The policy gradient: -Σ reward · log p over the tokens drawn, rewards [rows, time]."""

@@ -92,7 +92,7 @@ class Cooperative(Algorithm):
         return draw_batch(model, rows, time, seed=seed, stop_at_end=self.settings.stop_at_end)
 
     def _estimate(self, model: NeuralLanguageModel, data: TokenBatch, drawn: TokenBatch) -> dict[str, float]:
-        """JS of data and generator in nats a sequence: (KL(data‖M) + KL(G‖M)) / 2 on the step's sequences.
+        """JS of data and generator in nats per sequence: (KL(data‖M) + KL(G‖M)) / 2 on the step's sequences.
 
         Without an oracle the data's own entropy is unknown: `balanced_nll` is the estimate plus half of it.
         """

@@ -89,7 +89,7 @@ def test_a_folder_that_is_no_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(OffscriptError, match="no stance model"):
         stance_model(str(tmp_path))
     (tmp_path / "card.json").write_text("{}")
-    with pytest.raises(OffscriptError, match="is no stance model; its card is of another kind"):
+    with pytest.raises(OffscriptError, match="is not a stance model; its card is of another kind"):
         stance_model(str(tmp_path))
 
 

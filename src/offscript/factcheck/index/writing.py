@@ -130,7 +130,9 @@ def _refuse_foreign(folder: Path) -> None:
         return
     ours = ("segment-", ".segment-", f".{MANIFEST}.", LOCK)
     if foreign := [path.name for path in folder.iterdir() if not path.name.startswith(ours)]:
-        raise OffscriptError(f"{folder} is no index", why=f"it holds {foreign[0]}", next="name an empty or new folder")
+        raise OffscriptError(
+            f"{folder} is not an index", why=f"it holds {foreign[0]}", next="name an empty or new folder"
+        )
 
 
 class _Writer:

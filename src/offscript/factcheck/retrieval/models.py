@@ -285,7 +285,7 @@ def _refuse_out_of_range(text: str, key: str, value: Setting) -> None:
         return
     if number and key not in bounds and 0 < float(value) < (1 if key == "lambda" else 1e9):
         return
-    raise OffscriptError(f"{key}={value} in {text!r}", next=f"give a number {_POSITIVE[key]}")
+    raise OffscriptError(f"cannot use {key}={value} in {text!r}", next=f"give a number {_POSITIVE[key]}")
 
 
 def _normalized(family: Callable[..., Similarity], *parts: str, normalization: str) -> "_Builder":

@@ -50,7 +50,7 @@ def rerank(query: str, documents: Sequence[Document], encode: Encoder) -> list[H
     if vectors.ndim != 2 or len(vectors) != len(documents) + 1:
         raise OffscriptError(
             f"the encoder gave an array of shape {vectors.shape} for {len(documents) + 1} texts",
-            next="give an encoder that returns one vector a text",
+            next="give an encoder that returns one vector per text",
         )
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     unit = vectors / np.where(norms == 0, 1, norms)

@@ -197,7 +197,7 @@ class Searcher:
     def rank(self, queries: Sequence[str], k: int = 10, *, model: str = DEFAULT_MODEL) -> Ranking:
         """As `search_all`, in arrays and with numbers in the place of ids."""
         if k < 1:
-            raise OffscriptError(f"k is {k}", next="ask for 1 document or more")
+            raise OffscriptError(f"cannot return {k} documents", next="ask for 1 document or more")
         parts = []
         tokens, counts, terms = self.index.analyzer.analyze(queries)
         owners, numbers, weights = _distinct_terms(tokens, counts, terms.size)

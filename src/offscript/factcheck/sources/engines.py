@@ -142,7 +142,7 @@ class SearXNG:
     def __init__(self, address: str, *, fetcher: Fetcher | None = None) -> None:
         parts = urlsplit(address)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise OffscriptError(f"{address!r} is no address of SearXNG", next="write https://HOST")
+            raise OffscriptError(f"{address!r} is not an address of SearXNG", next="write https://HOST")
         self._address = f"{address.rstrip('/')}/search"
         self._fetcher = fetcher or Fetcher(allowed=frozenset({parts.hostname}))
 

@@ -25,7 +25,7 @@ KINDS = {
     "questionable": Kind.low,
     "wikipedia": Kind.wikipedia,
 }
-"""Media Bias/Fact Check's grades, and what the thesis makes of them (section 2.2.2)."""
+"""Media Bias/Fact Check's grades, and how the thesis maps them (section 2.2.2)."""
 WIKIPEDIA = "wikipedia.org"
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 

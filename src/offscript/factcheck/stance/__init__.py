@@ -1,1 +1,1 @@
-"""How a text stands to a claim: agree, disagree, discuss or unrelated. One module a model."""
+"""How a text stands to a claim: agree, disagree, discuss or unrelated. One module per model."""

@@ -147,7 +147,7 @@ def _of_folder(path: Path, place: Specification) -> PairSet:
             if split not in splits:
                 raise OffscriptError(f"{path} has no split {split!r}", next=nearest(split, splits))
             return PairSet(f"{path.name} {split}", STANCES if read is _fnc else EVIDENCE, tuple(read(path, split)))
-    raise OffscriptError(f"{path} is no folder of pairs", next="name FNC-1's or SciFact's folder, or a .jsonl file")
+    raise OffscriptError(f"{path} is not a folder of pairs", next="name FNC-1's or SciFact's folder, or a .jsonl file")
 
 
 FNC_SPLITS = ("test", "train", "hold-out", "known-topics", "new-topics", "all")

@@ -130,7 +130,7 @@ def read_card(folder: Path) -> dict[str, Any]:
     """The card of a stance model's folder."""
     card = read_json(folder / CARD)
     if not {"kind", "reading", "recipe"} <= card.keys():
-        raise OffscriptError(f"{folder} is no stance model", why="its card is of another kind of model")
+        raise OffscriptError(f"{folder} is not a stance model", why="its card is of another kind of model")
     return card
 
 
@@ -140,6 +140,6 @@ def read_json(path: Path) -> dict[str, Any]:
         content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as fault:
         raise OffscriptError(
-            f"{path.parent} is no stance model", why=str(fault), next=f"name a folder with a {CARD}"
+            f"{path.parent} is not a stance model", why=str(fault), next=f"name a folder with a {CARD}"
         ) from fault
     return content

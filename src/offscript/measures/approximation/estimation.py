@@ -1,4 +1,4 @@
-"""What a generator's draws tell of its distribution: approximate bits a character, and how many draws that takes."""
+"""What a generator's draws tell of its distribution: approximate bits per character, and how many draws that takes."""
 
 import dataclasses
 import math
@@ -92,7 +92,9 @@ def errors_by_draws(
     G_n is made of the n - α draws of G_{n-α} and α more, so their difference is α/n (G_α - G_{n-α}).
     """
     if step <= apart or highest < step:
-        raise OffscriptError(f"steps of {step} draws up to {highest}", next=f"give steps of more than {apart} draws")
+        raise OffscriptError(
+            f"cannot use steps of {step} draws up to {highest}", next=f"give steps of more than {apart} draws"
+        )
     columns = []
     for place, n in enumerate(range(step, highest + 1, step)):
         seeds = seed + 2 * place + 1, seed + 2 * place + 2
@@ -127,7 +129,7 @@ def _first_within(curve: Curve, step: int, level: float) -> Estimate:
 def _gap(
     approximated: list[Measurement], exact: list[Measurement], texts: Texts, shared: dict[str, Any]
 ) -> Measurement:
-    """Approximate less true bits a character, text by text."""
+    """Approximate less true bits per character, text by text."""
     by_name = [{entry.name: entry for entry in found} for found in (approximated, exact)]
     characters = np.array(texts.characters, dtype=np.float64)
     near, true = (found["bpc"].per_item for found in by_name)

@@ -82,7 +82,7 @@ def measure_diversity(
     (table,) = tabulate(samples)
     if len(table) < 3:
         raise OffscriptError(
-            f"diversity of {len(table)} sentence(s)",
+            f"cannot measure the diversity of {len(table)} sentence(s)",
             why="intervals leave some out and compare the others",
             next="give three or more",
         )

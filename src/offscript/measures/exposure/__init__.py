@@ -116,7 +116,9 @@ class Exposure(Question[ExposureSettings]):
             return Answer(self._from_text(subject, settings, data, sizes), title=title)
         if settings.prefix:
             raise OffscriptError(
-                "--prefix with an oracle", why="against an oracle histories begin at the start", next="leave one out"
+                "cannot use --prefix with an oracle",
+                why="against an oracle histories begin at the start",
+                next="leave one out",
             )
         shared = self._shared(subject, settings, samples, length) if data is None and not settings.marginal else None
         measurements = measure_exposure(
@@ -138,7 +140,9 @@ class Exposure(Question[ExposureSettings]):
         from offscript.measures.exposure.anchored import measure_exposure_gap
 
         if settings.histories:
-            raise OffscriptError("--history without an oracle", why="CGD needs one", next="add --oracle MODEL")
+            raise OffscriptError(
+                "cannot use --history without an oracle", why="CGD needs one", next="add --oracle MODEL"
+            )
         return measure_exposure_gap(subject.model, data, prefix=settings.prefix, **sizes)
 
     def _shared(self, subject: "Subject", settings: ExposureSettings, samples: int, length: int) -> Any:

@@ -241,7 +241,7 @@ def _require_measurable(model: LanguageModel, samples: int, length: int, anchor:
         )
     if anchor > length - 2:
         raise OffscriptError(
-            f"sequences of {length} tokens after an anchor of {anchor}",
+            f"cannot measure sequences of {length} tokens after an anchor of {anchor}",
             why="one own token and one to predict must follow the anchor",
             next=f"ask for --length {anchor + 2} or more, or for a shorter --prefix",
         )

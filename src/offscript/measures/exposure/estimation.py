@@ -319,9 +319,11 @@ def _parse_history(text: str, oracle: LanguageModel | None) -> Specification:
         raise OffscriptError(f"no histories {named.name!r}", next=nearest(named.name, WRONG_HISTORIES))
     wanted = {"rate"} if named.name == "corrupted" else set()
     if set(named.settings) != wanted or not all(isinstance(value, int | float) for value in named.settings.values()):
-        raise OffscriptError(f"histories {text!r}", next="write corrupted,rate=0.1, shuffled or random")
+        raise OffscriptError(f"cannot read the histories {text!r}", next="write corrupted,rate=0.1, shuffled or random")
     if oracle is None:
-        raise OffscriptError(f"{named.name} histories", why="their deviation needs an oracle", next="give an oracle")
+        raise OffscriptError(
+            f"cannot measure {named.name} histories", why="their deviation needs an oracle", next="give an oracle"
+        )
     return named
 
 
@@ -341,7 +343,9 @@ def _require_measurable(
     _require_histories(length)
     if oracle is None and data is None:
         raise OffscriptError(
-            "neither an oracle nor data", why="a deviation is from something", next="give an oracle or sentences"
+            "cannot measure exposure bias with neither an oracle nor data",
+            why="a deviation needs a reference",
+            next="give an oracle or sentences",
         )
     if not names:
         raise OffscriptError("no distance to measure", next=f"name some of {', '.join(DISTANCES)}")
@@ -350,7 +354,9 @@ def _require_measurable(
 def _require_histories(length: int) -> None:
     if length < 2:
         raise OffscriptError(
-            f"sequences of {length} token(s)", why="the shortest history has one token", next="ask for 2 or more"
+            f"cannot measure sequences of {length} token(s)",
+            why="the shortest history has one token",
+            next="ask for 2 or more",
         )
 
 

@@ -110,7 +110,7 @@ def marginal_figures(
 
 @dataclass(frozen=True)
 class _Subsets:
-    """Sets of groups, one a row: all of them, all but one, the halves, the quarters.
+    """Sets of groups, one per row: all of them, all but one, the halves, the quarters.
 
     Paired sequences leave together; else the groups of the data leave first, then those of the model.
     """

@@ -96,7 +96,9 @@ def measure_factuality(
     """
     began = time.perf_counter()
     if samples < 1 or not samplers:
-        raise OffscriptError(f"{samples} samples of {len(samplers)} samplers", next="ask for at least one of each")
+        raise OffscriptError(
+            f"cannot check {samples} samples of {len(samplers)} samplers", next="ask for at least one of each"
+        )
     said = [
         *_completions(model, samplers, samples, seed=seed, batch_size=batch_size),
         *_free_sentences(model, samplers, samples, length, seed=seed, batch_size=batch_size),

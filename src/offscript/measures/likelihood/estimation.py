@@ -1,4 +1,4 @@
-"""How well a model predicts a text: nats a token, perplexity, bits a character."""
+"""How well a model predicts a text: nats per token, perplexity, bits per character."""
 
 import math
 import time
@@ -21,7 +21,7 @@ from offscript.statistics import perplexity_interval, rate_interval, within
 def measure_likelihood(
     model: LanguageModel, texts: Texts, *, batch_size: int = 64, progress: Count | None = None
 ) -> list[Measurement]:
-    """`nll` (nats a token), `ppl` and `bpc` (bits a character, an end token counting as one), over all the texts.
+    """`nll` (nats per token), `ppl` and `bpc` (bits per character, an end token counting as one), over all the texts.
 
     Of an approximation also `never_drawn`: the share of tokens to which nothing but its floor gives a probability.
 

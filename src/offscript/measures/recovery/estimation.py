@@ -51,7 +51,7 @@ def measure_recovery(
 ) -> list[Measurement]:
     """Quality of continuations after prefixes of each source, by distance from the prefix.
 
-    `nll_oracle.s` is the oracle's negative log-likelihood in nats a token, at 1, 2, … tokens from the prefix, and
+    `nll_oracle.s` is the oracle's negative log-likelihood in nats per token, at 1, 2, … tokens from the prefix, and
     `nll_gap.s` what it is above that after data prefixes, in pairs; both need an oracle. `corpus_bleu_4.s` is against
     real text at the same places, in windows of so many tokens, and `bleu_gap.s` what it is below that after data
     prefixes, in pairs. Real text comes from `data` [n, time ≥ length], half of
@@ -244,12 +244,18 @@ def _require_measurable(
     if not sources:
         raise OffscriptError("no source of prefixes", next=f"name some of {', '.join(SOURCES)}")
     if oracle is None and data is None:
-        raise OffscriptError("neither an oracle nor data", why="there is nothing to hold text against", next="give one")
+        raise OffscriptError(
+            "cannot measure recovery with neither an oracle nor data",
+            why="there is nothing to compare the text with",
+            next="give one",
+        )
     if not 1 <= order <= window:
-        raise OffscriptError(f"BLEU-{order} in windows of {window} tokens", next="take windows of at least the order")
+        raise OffscriptError(
+            f"cannot compute BLEU-{order} in windows of {window} tokens", next="take windows of at least the order"
+        )
     if prefix < 1 or length < prefix + order:
         raise OffscriptError(
-            f"sequences of {length} tokens with a prefix of {prefix}",
+            f"cannot use sequences of {length} tokens with a prefix of {prefix}",
             why=f"BLEU-{order} needs {order} tokens after it",
             next="ask for longer sequences or a shorter prefix",
         )

@@ -54,7 +54,7 @@ class Regrets:
 
     @property
     def per_sample(self) -> FloatArray:
-        """Q of single sentences by their own tokens, in nats a token (Table 5)."""
+        """Q of single sentences by their own tokens, in nats per token (Table 5)."""
         q: FloatArray = self.sampled.sum(axis=1) / self.lengths
         return q
 
@@ -95,10 +95,10 @@ def measure_regret(
     batch_size: int = 256,
     progress: Count | None = None,
 ) -> list[Measurement]:
-    """Q in nats a token and a sequence by both estimators, the oracle's NLL of what was drawn, accumulated errors.
+    """Q in nats per token and per sequence by both estimators, the oracle's NLL of what was drawn, accumulated errors.
 
     `q_per_sequence` by length is Q of the first 1, 2, … tokens. The oracle's own sequences, which the accumulated error
-    is held against, are drawn with the same random numbers, and the interval of the ratio knows that.
+    is compared with, are drawn with the same random numbers, and the interval of the ratio knows that.
 
     Args:
         model: The model to measure.
@@ -222,7 +222,10 @@ def regret_correlations(
     """How figures go together over many models, one mapping a model (Table 4): a correlation for each pair of names."""
     missing = {name for name in names for figures in models if name not in figures}
     if missing:
-        raise OffscriptError(f"a model without {sorted(missing)[0]!r}", next="measure every figure of every model")
+        raise OffscriptError(
+            f"cannot correlate figures of a model without {sorted(missing)[0]!r}",
+            next="measure every figure of every model",
+        )
     columns = {name: [figures[name] for figures in models] for name in names}
     return {
         (first, second): correlation_interval(columns[first], columns[second], kind=kind, level=level)
@@ -239,7 +242,7 @@ def sentences_for_regret(model: LanguageModel, texts: Sequence[str], length: int
     for row, text in enumerate(texts):
         ids = vocabulary.encode(text)[:length]
         if not ids and vocabulary.end is None:
-            raise OffscriptError("a sentence without a token", next="leave it out")
+            raise OffscriptError("cannot score a sentence without a token", next="leave it out")
         tokens[row, : len(ids)] = torch.tensor(ids, dtype=torch.long)
         sizes.append(len(ids) if vocabulary.end is None else min(len(ids) + 1, length))
     return Generated(tokens, torch.tensor(sizes))

@@ -1,4 +1,4 @@
-"""The quality-diversity trade-off of sampling algorithms (Chapter 5): which decoding setting, at what price?"""
+"""The quality-diversity trade-off of sampling algorithms (Chapter 5): which decoding setting, and at what cost?"""
 
 import math
 import statistics

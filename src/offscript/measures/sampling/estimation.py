@@ -275,7 +275,8 @@ def real_text(
     taken = min(samples, len(usable) // 2)
     if taken < 3:
         raise OffscriptError(
-            f"{len(usable)} sentences of {fewest} tokens or more" + (f" and at most {length}" if shortest else ""),
+            f"found {len(usable)} sentences of {fewest} tokens or more"
+            + (f" and at most {length}" if shortest else ""),
             why="prefixes and references need six",
             next="give more text" + (", or a smaller --shortest" if shortest else ", or a smaller --prefix"),
         )

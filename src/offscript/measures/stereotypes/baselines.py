@@ -41,9 +41,11 @@ def sentiment_scores(tests: Sequence[AssociationTest], words: SentimentWords) ->
 def weighted_ensemble(systems: Sequence[Mapping[str, float]], weights: Sequence[float]) -> dict[str, float]:
     """The linear combination of the systems' scores for the sentences that all of them scored."""
     if not systems or len(systems) != len(weights):
-        raise OffscriptError(f"{len(systems)} systems and {len(weights)} weights", next="give one weight a system")
+        raise OffscriptError(
+            f"cannot combine {len(systems)} systems and {len(weights)} weights", next="give one weight per system"
+        )
     if not np.isfinite(weights).all():
-        raise OffscriptError(f"the weights {list(weights)}", why="one is no finite number")
+        raise OffscriptError(f"cannot use the weights {list(weights)}", why="one is not a finite number")
     shared = [name for name in systems[0] if all(name in system for system in systems)]
     return {
         name: sum(weight * system[name] for weight, system in zip(weights, systems, strict=True)) for name in shared

@@ -57,7 +57,9 @@ def check_settings(transform: Any) -> None:
     for name, allowed in ranges(type(transform)).items():
         value = getattr(transform, name)
         if value not in allowed:
-            raise OffscriptError(f"{transform.name} with {name}={value!r}", next=f"it takes {allowed.describe(name)}")
+            raise OffscriptError(
+                f"cannot use {transform.name} with {name}={value!r}", next=f"it takes {allowed.describe(name)}"
+            )
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,9 @@ class Transform(ABC):
     def __call__(self, log_probs: Tensor, draws: RowDraws | None = None, step: int = 0, first_row: int = 0) -> Tensor:
         """The distribution to draw from; random transforms take their numbers from `draws` at (step, row)."""
         if log_probs.dim() != 2:
-            raise OffscriptError(f"log-probabilities of shape {tuple(log_probs.shape)}", next="give [rows, V]")
+            raise OffscriptError(
+                f"cannot transform log-probabilities of shape {tuple(log_probs.shape)}", next="give [rows, V]"
+            )
         with torch.no_grad():
             result = _normalise(self.log_weights(_full_precision(log_probs), draws, step, first_row))
             if _undefined(result).any():  # either no distribution came in, or logits left the range of floats
@@ -195,7 +199,7 @@ def _require_distributions(log_probs: Tensor) -> None:
     if undefined.any():
         row = int(undefined.nonzero()[0])
         raise OffscriptError(
-            f"row {row} of {len(log_probs)} is no distribution",
+            f"row {row} of {len(log_probs)} is not a distribution",
             why="its log-probabilities hold NaN or inf, or are all -inf",
             next="look at the model that gave them",
         )
