@@ -14,7 +14,8 @@ READ = [
     *(REPOSITORY / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "Makefile")),
 ]
 BANNED = {
-    r"\b(?:nats|bits|one|line|item) an? (?:token|character|sequence|line|row|verb|question|model|variant|core)\b": "per",
+    r"\b(?:nats|bits) a (?:token|character|sequence)\b": "per",
+    r"\b(?:one|line|item) a (?:line|row|verb|question|model|variant|core)\b": "per",
     r"\bheld against\b": "compared with",
     r"\bto be seen\b": "detected",
     r"\bwhere it stood\b": "where it stopped",
@@ -22,7 +23,7 @@ BANNED = {
     r"\bis answered with\b": "returns",
     r"\bhow to make it again\b": "Reproduce this",
     r"\bmakes? (?:it|them) again\b": "reproduces it",
-    r"\bNot asked:": "Skipped",
+    r"\bNot asked: \w": "Skipped",
     r"\bhotter sampler\b": "higher temperature",
     r"\bat what price\b": "at what cost",
     r"\bthe other rooms\b": "the other packages",
