@@ -7,15 +7,9 @@ import pytest
 
 from offscript.audits.store import read_results
 from offscript.errors import OffscriptError
-from offscript.experiments.experiment import (
-    Bound,
-    Experiment,
-    Ordering,
-    change,
-    read_experiment,
-    why_not,
-)
+from offscript.experiments.experiment import Experiment, change, read_experiment, why_not
 from offscript.experiments.reproduce import reproduce, store_reproduction
+from offscript.experiments.statements import Bound, Ordering
 from offscript.experiments.tables import experiments, scales_of
 from offscript.measures.measurement import Measurement
 from offscript.measures.question import Answer, Progress, Settings

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from offscript.experiments.experiment import Experiment, Ordering, read_experiment
+from offscript.experiments.experiment import Experiment, read_experiment
 from offscript.experiments.reproduce import reproduce, store_reproduction
 from offscript.experiments.runs import averaged, correlations, difference
+from offscript.experiments.statements import Ordering
 from offscript.measures.measurement import Measurement
 
 SYMBOLS = ["a", "b"]
@@ -131,8 +132,8 @@ def test_an_experiment_trains_each_variant_several_times(experiment: Experiment,
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"variants": [{"name": "risk", "begins_with": "TF"}, {"name": "TF"}]}, "no earlier variant"),
-        ({"correlations": {"all": ["nobody"]}}, "no variant"),
+        ({"variants": [{"name": "risk", "begins_with": "TF"}, {"name": "TF"}]}, "not an earlier variant"),
+        ({"correlations": {"all": ["nobody"]}}, "not a variant"),
     ],
 )
 def test_names_that_nobody_has_are_refused(change: dict[str, Any], message: str, experiment: Experiment) -> None:

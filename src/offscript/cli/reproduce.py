@@ -104,13 +104,15 @@ def _show(found: "Reproduction", written: list[str], *, as_json: bool) -> None:
     if as_json:
         document = {
             "experiment": found.experiment.name,
+            "paper": found.experiment.paper,
+            "title": found.experiment.title,
             "statements": statements,
             "figures": figures,
             "results": written,
         }
         typer.echo(json.dumps(document, ensure_ascii=False))
         return
-    typer.echo(f"{found.experiment.name}: {found.experiment.title}")
+    typer.echo(f"{found.experiment.name}: {found.experiment.title} ({found.experiment.paper})")
     show_rows(
         [
             {

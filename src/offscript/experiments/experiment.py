@@ -1,14 +1,12 @@
 """The papers' tables and figures as data: which models, which measures, and what the paper found."""
 
 import copy
-import math
 import os
 import re
 import shutil
 from collections.abc import Mapping
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -16,74 +14,14 @@ from offscript._config import change, first_fault
 from offscript._specification import nearest
 from offscript.audits.cells import Cell, MeasureCall
 from offscript.errors import OffscriptError
-from offscript.experiments.runs import difference
+from offscript.experiments.statements import Expectation
 from offscript.experiments.tables import content_of, experiments
-from offscript.measures.measurement import Measurement
 
 SCALES = ("quick", "standard", "paper")
 
 
 class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Bound(_Part):
-    """The paper gives one figure, `VARIANT/QUESTION.NAME`, a value or a bound."""
-
-    figure: str = Field(pattern=r"^[^/]+/[^/]+$")
-    relation: Literal["below", "above", "about"]
-    value: float
-    tolerance: float = Field(0.0, ge=0, description="how far `about` reaches, as a share of the value")
-    source: str
-
-    def __str__(self) -> str:
-        return f"{self.figure} {self.relation} {self.value:g} ({self.source})"
-
-    def judged(self, found: Mapping[str, Measurement]) -> tuple[str, str]:
-        """Our figure in words, and whether its interval decides the paper's statement."""
-        if self.figure not in found:
-            return "not measured", "not measured"
-        entry, reach = found[self.figure], abs(self.value) * self.tolerance
-        low, high = {
-            "below": (-math.inf, self.value),
-            "above": (self.value, math.inf),
-            "about": (self.value - reach, self.value + reach),
-        }[self.relation]
-        inside = low <= entry.interval.lower and entry.interval.upper <= high
-        outside = entry.interval.upper < low or entry.interval.lower > high
-        return _told(entry), "agrees" if inside else "disagrees" if outside else "undecided"
-
-
-class Ordering(_Part):
-    """The paper's figures fall, or rise, from step to step; its own values stand beside the steps.
-
-    Steps are variants, or what takes the place of {} in the figure's name.
-    """
-
-    figure: str = Field(pattern=r"^[^/]+$|\{\}")
-    order: Literal["falls", "rises"]
-    along: dict[str, float | None] = Field(min_length=2)
-    source: str
-
-    def __str__(self) -> str:
-        steps = " → ".join(name if value is None else f"{name} {value:g}" for name, value in self.along.items())
-        return f"{self.figure} {self.order}: {steps} ({self.source})"
-
-    def judged(self, found: Mapping[str, Measurement]) -> tuple[str, str]:
-        """Our figures and the steps between neighbours; the order holds, or breaks, where those exclude zero."""
-        pattern = self.figure if "{}" in self.figure else f"{{}}/{self.figure}"
-        entries = [found.get(pattern.replace("{}", step)) for step in self.along]
-        measured = [entry for entry in entries if entry is not None]
-        if len(measured) < len(entries):
-            return "not measured", "not measured"
-        steps = [
-            difference(*(pair if self.order == "falls" else reversed(pair))) for pair in pairwise(measured)
-        ]  # each positive in the paper's direction
-        holds = all(step.lower > 0 for step in steps)
-        breaks = any(step.upper < 0 for step in steps)
-        shown = " → ".join(_told(entry) for entry in measured)
-        paired = ", ".join(f"[{step.lower:.2g}, {step.upper:.2g}]" for step in steps)
-        return f"{shown}; {self.order} by {paired}", "agrees" if holds else "disagrees" if breaks else "undecided"
 
 
 class Variant(_Part):
@@ -113,7 +51,7 @@ class Experiment(_Part):
     measures: list[MeasureCall] = Field(min_length=1)
     correlations: dict[str, list[str]] = Field({}, description="groups of variants, over whose runs figures correlate")
     correlated: list[str] = Field([], description="the figures that correlate, `QUESTION.NAME`")
-    expected: list[Bound | Ordering] = []
+    expected: list[Expectation] = []
 
     @model_validator(mode="after")
     def _names_are_known(self) -> "Experiment":
@@ -228,7 +166,3 @@ def _merged(settings: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str
         both = isinstance(value, dict) and isinstance(merged.get(key), dict)
         merged[key] = {**merged[key], **value} if both else value
     return merged
-
-
-def _told(entry: Measurement) -> str:
-    return f"{entry.value:.4g} [{entry.interval.lower:.4g}, {entry.interval.upper:.4g}]"

@@ -6,7 +6,7 @@ import numpy as np
 
 from offscript.measures.measurement import Measurement
 from offscript.measures.regret.estimation import regret_correlations
-from offscript.statistics import Interval, independent_difference, student_interval
+from offscript.statistics import Curve, Interval, independent_difference, student_interval
 
 Figures = Mapping[str, Measurement]
 """What one run was measured to be, by `QUESTION.NAME`."""
@@ -75,4 +75,20 @@ def _over_runs(entries: Sequence[Measurement]) -> Measurement:
         recipe={_RUNS: [entry.recipe for entry in entries]},
         higher_is_better=first.higher_is_better,
         per_item=values,
+        by_position=_curve_over_runs([entry.by_position for entry in entries]),
+    )
+
+
+def _curve_over_runs(curves: Sequence[Curve | None]) -> Curve | None:
+    """The mean of the runs' curves at every length; None where a run has none or theirs differ in length."""
+    known = [curve.values for curve in curves if curve is not None]
+    if len(known) < len(curves) or len({len(values) for values in known}) != 1 or not np.isfinite(known).all():
+        return None
+    estimates = [student_interval(column) for column in np.array(known).T]
+    return Curve(
+        tuple(each.value for each in estimates),
+        tuple(each.interval.lower for each in estimates),
+        tuple(each.interval.upper for each in estimates),
+        estimates[0].interval.level,
+        estimates[0].interval.method,
     )
