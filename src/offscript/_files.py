@@ -22,6 +22,8 @@ def replacing(path: Path) -> Iterator[Path]:
         temporary.chmod(0o644)
         _flush_to_disk(temporary)
         temporary.replace(path)
+        if os.name == "posix":  # elsewhere a folder cannot be opened
+            _flush_to_disk(path.parent)  # a rename that is not on disk is lost with the power
     finally:
         temporary.unlink(missing_ok=True)
 

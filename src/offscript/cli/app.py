@@ -6,7 +6,22 @@ import typer
 
 from offscript import __version__
 from offscript._plugins import load_plugins
-from offscript.cli import audit, check, compare, generate, index, ls, measure, report, reproduce, serve, sweep, train
+from offscript.cli import (
+    audit,
+    check,
+    compare,
+    data,
+    generate,
+    index,
+    init,
+    ls,
+    measure,
+    report,
+    reproduce,
+    serve,
+    sweep,
+    train,
+)
 from offscript.cli._usage import OneLineUsage
 
 app = typer.Typer(
@@ -28,6 +43,8 @@ app.command("index")(index.index)
 app.command("check")(check.check)
 app.command("serve")(serve.serve)
 app.command("ls")(ls.ls)
+app.command("data")(data.data)
+app.command("init")(init.init)
 app.add_typer(measure.app, name="measure")
 
 
