@@ -51,7 +51,8 @@ PUBLIC = {
     """,
     "offscript.report": "save_chart write_comparison write_page",
     "offscript.sampling": """
-        Generated Transform as_logits_processor check_properties generate generate_each parse_transform texts
+        Beams Generated Transform as_logits_processor beam_search check_properties generate generate_each
+        parse_transform texts translate
     """,
     "offscript.statistics": """
         Classification Curve Difference Estimate Interval Profile RESAMPLES ReliabilityBin Score Unbiased bootstrap

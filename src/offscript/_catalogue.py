@@ -65,8 +65,9 @@ MODEL_STRINGS: dict[str, str] = {
     "FOLDER": "a model that `offscript train` wrote, a Hugging Face folder, or SeqGAN's oracle",
     "FILE.json": "a tabular model: every next-token distribution written down",
     "FILE.gguf": "a causal model in a GGUF file",
-    "hf/ID@REVISION": "a causal model on the Hugging Face Hub; settings: dtype, start, trust",
+    "hf/ID@REVISION": "a causal or encoder-decoder model on the Hugging Face Hub; settings: dtype, start, trust",
     "uniform": "every symbol equally likely; setting: vocabulary (a model string, or text8)",
+    "MODEL,sources=FILE": "a model with an encoder, such as a translation model: targets of the file's sources",
     "MODEL,approximate=N": "any model, known by N draws after each history alone; settings: seed, floor",
 }
 """Model strings that are not shipped names, and what they stand for."""
@@ -76,7 +77,7 @@ MODELS: Registry[Any] = Registry(
     "offscript.models",
     {
         "offscript": "offscript.models.registry:load_shipped",
-        "hf": "offscript.models.hub:HubLanguageModel.load",
+        "hf": "offscript.models.hub_sources:load_pretrained",
         "uniform": "offscript.models.registry:load_uniform",
     },
 )
@@ -96,6 +97,7 @@ ALGORITHMS: Registry[Any] = Registry(
         "scheduled-sampling": f"{_TRAINING}.likelihood:ScheduledSampling",
         "searnn": f"{_TRAINING}.searnn:Searnn",
         "minimum-risk": f"{_TRAINING}.rewards:MinimumRisk",
+        "minimum-risk-bleu": f"{_TRAINING}.translation_risk:TranslationRisk",
         "reinforce": f"{_TRAINING}.rewards:Reinforce",
         "cooperative": f"{_TRAINING}.cooperative:Cooperative",
         "seqgan": f"{_TRAINING}.adversarial:SeqGAN",

@@ -64,7 +64,8 @@ def read_mapping(path: Path, what: str, changes: Sequence[str] = ()) -> dict[str
 
 def shipped_recipes() -> dict[str, Path]:
     """The training recipes that come with the package, by name."""
-    return {path.stem: path for path in sorted(_RECIPES.glob("*.yaml"))}
+    paths = sorted(_RECIPES.rglob("*.yaml"))
+    return {path.relative_to(_RECIPES).with_suffix("").as_posix(): path for path in paths}
 
 
 def find_recipe(text: str) -> Path:

@@ -10,7 +10,7 @@ import torch
 from offscript import _catalogue
 from offscript.corpora import WordVocabulary
 from offscript.errors import OffscriptError
-from offscript.models import load_model, registry, shipped_models
+from offscript.models import hub_sources, load_model, registry, shipped_models
 from offscript.models.hub import HubLanguageModel
 from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
 from offscript.models.storage import save
@@ -51,6 +51,7 @@ def asked_of_hub(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
         return FROM_HUB
 
     monkeypatch.setattr(HubLanguageModel, "load", remember)
+    monkeypatch.setattr(hub_sources, "has_encoder", lambda name, trust: False)
     monkeypatch.setitem(_catalogue.MODELS._things, "hf", remember)
     return asked
 

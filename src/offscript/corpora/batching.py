@@ -23,10 +23,28 @@ SELECTION_BLOCK = 512
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Rows of token ids; only the first `lengths[row]` of a row count, the rest is padding."""
+    """Rows of token ids; only the first `lengths[row]` of a row count, the rest is padding.
+
+    In a parallel corpus every row has a source.
+    """
 
     tokens: NDArray[np.int64]  # [rows, time]
     lengths: NDArray[np.int64]  # [rows]
+    sources: "Batch | None" = None
+
+    @classmethod
+    def of(cls, rows: list[Integers]) -> "Batch":
+        """Rows of any lengths, padded to the longest."""
+        lengths = np.array([len(row) for row in rows], np.int64)
+        tokens = np.full((len(rows), int(lengths.max())), PAD, np.int64)
+        for filled, row in zip(tokens, rows, strict=True):
+            filled[: len(row)] = row
+        return cls(tokens, lengths)
+
+    def select(self, rows: NDArray[np.int64]) -> "Batch":
+        """Some of the rows, with their sources."""
+        sources = None if self.sources is None else self.sources.select(rows)
+        return Batch(self.tokens[rows], self.lengths[rows], sources)
 
 
 class Batches(ABC):
@@ -47,12 +65,7 @@ class Batches(ABC):
         """Batch `index` of `epoch`, whatever was asked before."""
         if not 0 <= index < len(self):
             raise IndexError(f"batch {index} of {len(self)}")
-        rows = self._rows(epoch, index)
-        lengths = np.array([len(row) for row in rows], np.int64)
-        tokens = np.full((len(rows), int(lengths.max())), PAD, np.int64)
-        for filled, row in zip(tokens, rows, strict=True):
-            filled[: len(row)] = row
-        return Batch(tokens, lengths)
+        return Batch.of(self._rows(epoch, index))
 
     def epoch(self, epoch: int) -> Iterator[Batch]:
         """Every batch of an epoch in turn."""

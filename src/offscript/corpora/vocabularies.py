@@ -277,6 +277,12 @@ class HubDescription(Schema):
     start: int | None = Field(None, ge=0)
 
 
+class PieceDescription(Schema):
+    """What a vocabulary of learned pieces is made from: a document of the `tokenizers` library."""
+
+    tokenizer: dict[str, Any]
+
+
 def vocabulary_from(described: object) -> Vocabulary:
     """Make a vocabulary again from what `describe` gave.
 
@@ -302,7 +308,11 @@ def vocabulary_from(described: object) -> Vocabulary:
             return CharacterVocabulary(characters.pop("symbols"), **characters)
         case "hub":
             return _hub_vocabulary(**settings(HubDescription))
-    raise OffscriptError(f"unknown kind of vocabulary {kind!r}", next="known: word, character, hub")
+        case "pieces":
+            from offscript.corpora.pieces import PieceVocabulary
+
+            return PieceVocabulary(json.dumps(settings(PieceDescription)["tokenizer"]))
+    raise OffscriptError(f"unknown kind of vocabulary {kind!r}", next="known: word, character, hub, pieces")
 
 
 def _hub_vocabulary(name: str, size: int, revision: str | None = None, start: int | None = None) -> HubVocabulary:

@@ -4,6 +4,7 @@ import math
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -93,8 +94,8 @@ class Fleet:
         """This process's rows of a batch; where there are too few, a row in which no token counts."""
         mine = np.arange(self.rank, len(batch.tokens), self.processes)
         if not len(mine):
-            return Batch(batch.tokens[:1], np.zeros_like(batch.lengths[:1]))
-        return Batch(batch.tokens[mine], batch.lengths[mine])
+            return replace(batch.select(np.arange(1)), lengths=np.zeros_like(batch.lengths[:1]))
+        return batch.select(mine)
 
     def add_up_gradients(self, parameters: Iterable[nn.Parameter]) -> None:
         """Every process ends with the gradient of the whole batch."""

@@ -31,14 +31,17 @@ def scores_along(
     *,
     batch_size: int,
     progress: Count | None = None,
+    first_row: int = 0,
 ) -> Iterator[Scores]:
     """Every model's predictions along the same sequences [n, time], each model read once.
 
-    A few predictions of each model are checked to be distributions, all others for NaN.
+    `first_row` is the number of the first sequence, where a part of a whole is read. A few predictions of each model
+    are checked to be distributions, all others for NaN.
     """
     for first in range(0, len(sequences), batch_size):
         rows = slice(first, min(first + batch_size, len(sequences)))
-        chunks = zip(*(model.score(sequences[rows], positions) for model in models), strict=True)
+        numbers = torch.arange(rows.start, rows.stop) + first_row
+        chunks = zip(*(model.of_rows(numbers).score(sequences[rows], positions) for model in models), strict=True)
         for number, chunk in enumerate(chunks):
             _check(models, chunk, in_full=first == number == 0)
             begun = chunk[0].positions.start - positions.start

@@ -32,14 +32,18 @@ class Level:
 def levels(model: LanguageModel, oracle: LanguageModel, length: int, *, stop_at_end: bool = False) -> Iterator[Level]:
     """Histories of 0 … length-1 tokens, one level a length, in double precision.
 
+    Where the models have sources, a history is one of a source, and every source is as probable as the others.
     With `stop_at_end` a history that holds the end token is absorbed and leaves.
     """
     require_same_vocabulary(model, oracle)
     _require_small(model.vocabulary.size, length)
     models = (model, oracle)
-    answers = [each.start(1) for each in models]
-    certain, nothing = torch.ones(1, dtype=torch.float64), torch.empty(1, 0, dtype=torch.long)
-    level = Level(nothing, certain, certain, *(_double(log_probs) for log_probs, _ in answers))
+    sources = model.conditions
+    answers = [each.start(sources) for each in models]
+    share = torch.full((sources,), 1 / sources, dtype=torch.float64)
+    level = Level(
+        torch.empty(sources, 0, dtype=torch.long), share, share, *(_double(log_probs) for log_probs, _ in answers)
+    )
     yield level
     end = model.vocabulary.end if stop_at_end else None
     while level.length + 1 < length:

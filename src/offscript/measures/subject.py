@@ -215,6 +215,7 @@ class Subject:
 
     def _texts(self, reading: TextSettings, count: int | None, longest: int | None, whole: bool) -> Texts:
         if self.corpus:
+            self._require_aligned(reading, count)
             recipe = {**self.gold_recipe, "longest": longest, **reading.model_dump(exclude_defaults=True)}
             sentences = islice(self.sentences(reading), count)
             return encode_texts(sentences, self.model.vocabulary, longest=longest, recipe=recipe)
@@ -235,7 +236,25 @@ class Subject:
             return {"corpus": list(self.corpus)}
         return {"drawn from": self.required_oracle.name, "seed": self.seed}
 
+    def _require_aligned(self, reading: TextSettings, count: int | None) -> None:
+        """Where the model has sources, sentence i of the corpus must be a target of source i."""
+        sources = self.model.conditions
+        if sources == 1:
+            return
+        sentences = sum(1 for _ in islice(self.sentences(reading), sources + 1))
+        if reading.half is not None or reading.pieces is not None or sentences != sources:
+            raise OffscriptError(
+                f"{sources} sources for another number of sentences",
+                why="sentence i of the corpus is read as the target of source i",
+                next="give a corpus whose line n belongs to line n of the sources",
+            )
+
     def _tokens(self, reading: TextSettings, count: int | None, length: int) -> list[list[int]]:
+        if self.corpus and self.model.conditions > 1:
+            raise OffscriptError(
+                f"{self.model.name} has sources, and the sentences of a corpus would be taken in another order",
+                next="give an oracle with the same sources instead of a corpus",
+            )
         if self.corpus:
             return [self.model.vocabulary.encode(text) for text in islice(self.sentences(reading), count)]
         return self._drawn(count, length).rows()

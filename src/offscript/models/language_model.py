@@ -4,7 +4,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -49,8 +49,20 @@ class LanguageModel(ABC):
         """How many normal numbers a drawn sequence begins with; none where draws from distributions are all chance."""
         return 0
 
-    def given(self, noise: Tensor) -> "LanguageModel":
-        """The model of sequences that begin with noise [rows, noise]."""
+    def given(self, condition: Any) -> "LanguageModel":
+        """The model of sequences that depend on a condition: noise [rows, noise], or sources."""
+        return self
+
+    @property
+    def conditions(self) -> int:
+        """How many conditions it was given, such as sources, of which one row each is the least to read; 1 without."""
+        return 1
+
+    def of_rows(self, rows: Tensor) -> "LanguageModel":
+        """The model as it is for the numbered rows [n], which follow each other in a batch.
+
+        Where every row has a source of its own, row i has source i modulo their number.
+        """
         return self
 
     @property

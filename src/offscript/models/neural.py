@@ -46,6 +46,9 @@ class NeuralLanguageModel(nn.Module, LanguageModel):
     def forward(self, tokens: Tensor) -> Tensor:
         return self.logits(tokens)
 
+    def of_rows(self, rows: Tensor) -> "NeuralLanguageModel":
+        return self
+
     @property
     def device(self) -> torch.device:
         return next(self.parameters()).device

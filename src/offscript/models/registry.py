@@ -1,6 +1,7 @@
 """Model strings: `offscript/news`, a folder, a tabular file, a `.gguf` file, `hf/gpt2@main,dtype=float32`.
 
 Any of them with `,approximate=2000` is the model that 2,000 draws after each history make of it.
+A model with an encoder and `,sources=FILE` is the model of the targets of that file's sources.
 `uniform,vocabulary=text8` knows nothing but the symbols. Plug-ins add names of their own: `toy/REST,setting=2`.
 """
 
@@ -14,16 +15,20 @@ from offscript._catalogue import ASSETS, CARD, HUB, MODELS, SHIPPED, shipped_mod
 from offscript._plugins import settings_for
 from offscript._specification import Setting, Specification, nearest, parse_specification
 from offscript._untrusted import refuse_pickles
+from offscript.corpora.parallel import read_sources
 from offscript.corpora.vocabularies import CharacterVocabulary
 from offscript.errors import OffscriptError
 from offscript.models.approximated import approximate
+from offscript.models.conditional import load_table
 from offscript.models.generator import FLOOR
-from offscript.models.hub import HubLanguageModel
+from offscript.models.hub_sources import load_pretrained
 from offscript.models.language_model import LanguageModel
 from offscript.models.pretrained import looks_pretrained, refuse_url
+from offscript.models.sources import Seq2SeqLanguageModel
 from offscript.models.storage import is_seqgan_oracle, load, load_seqgan_oracle
-from offscript.models.tabular import Tabular, Uniform
+from offscript.models.tabular import Uniform
 
+_SOURCES = "sources"
 _APPROXIMATION = ("approximate", "floor", "seed")
 
 
@@ -39,11 +44,29 @@ def load_model(text: str, *, device: str = "cpu") -> LanguageModel:
     """
     usable_device(device)
     named = parse_specification(text)
+    if _SOURCES in named.settings:
+        path = str(named.settings[_SOURCES])
+        others = {key: value for key, value in named.settings.items() if key != _SOURCES}
+        return with_sources(load_model(str(Specification(named.name, others)), device=device), path)
     if "approximate" not in named.settings:
         return _loaded(named, device)
     asked = {key: value for key, value in named.settings.items() if key in _APPROXIMATION}
     others = {key: value for key, value in named.settings.items() if key not in _APPROXIMATION}
     return _approximated(_loaded(Specification(named.name, others), device), asked)
+
+
+def with_sources(model: LanguageModel, path: str) -> LanguageModel:
+    """A model that was given the sources of a file: sequence i is a target of source i.
+
+    Args:
+        model: A model with an encoder.
+        path: A text file with a source per line, or a parallel corpus in one file.
+    """
+    if not isinstance(model, Seq2SeqLanguageModel):
+        raise OffscriptError(f"{model.name} reads no source", next=f"leave out ,{_SOURCES}={path}")
+    given = model.given(model.read_sources(list(read_sources(path))))
+    given.name = f"{model.name},{_SOURCES}={path}"
+    return given
 
 
 def usable_device(name: str) -> torch.device:
@@ -96,7 +119,7 @@ def _loaded(named: Specification, device: str) -> LanguageModel:
     if close := difflib.get_close_matches(named.name, _bare_names(), n=1):
         hint = f"did you mean {close[0]!r}? write {HUB}{named.name} for the Hub's"
         raise OffscriptError(f"no model is called {named.name!r} here", next=hint)
-    return _by(HubLanguageModel.load, named.name, named, device)
+    return _by(load_pretrained, named.name, named, device)
 
 
 def _by(loader: Callable[..., LanguageModel], rest: str | Path, named: Specification, device: str) -> LanguageModel:
@@ -119,9 +142,9 @@ def _from_path(path: Path, named: Specification, device: str) -> LanguageModel:
     if path.is_file():
         refuse_pickles(path)
     if path.suffix == ".json":
-        return _by(Tabular.load, path, named, device)
+        return _by(load_table, path, named, device)
     if looks_pretrained(path) and not (path / CARD).is_file():
-        return _by(HubLanguageModel.load, str(path), named, device)
+        return _by(load_pretrained, str(path), named, device)
     return _by(load_seqgan_oracle if is_seqgan_oracle(path) else _load_trained, path, named, device)
 
 

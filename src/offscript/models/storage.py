@@ -22,6 +22,7 @@ from offscript._untrusted import refuse_pickles
 from offscript.corpora.records import Schema, read_json, read_json_value
 from offscript.corpora.vocabularies import HubVocabulary, WordVocabulary, vocabulary_from
 from offscript.errors import OffscriptError
+from offscript.models.encoder_decoder import EncoderDecoder, EncoderDecoderSettings
 from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
 from offscript.models.manager_worker import ManagerWorker, ManagerWorkerSettings
 from offscript.models.neural import NeuralLanguageModel
@@ -29,6 +30,7 @@ from offscript.models.noise_lstm import NoiseLSTM, NoiseLSTMSettings
 from offscript.models.transformer import TransformerLanguageModel, TransformerSettings
 
 KINDS: dict[str, tuple[type[NeuralLanguageModel], type[BaseModel]]] = {
+    "encoder-decoder": (EncoderDecoder, EncoderDecoderSettings),
     "lstm": (LSTMLanguageModel, LSTMSettings),
     "manager-worker": (ManagerWorker, ManagerWorkerSettings),
     "noise-lstm": (NoiseLSTM, NoiseLSTMSettings),

@@ -175,6 +175,7 @@ def _drawn(
     if end is not None:
         going &= (flat[:, :begun] != end).all(dim=1)
     filled = _filled_up(size)
+    model = model.of_rows(rows[filled])
     if model.noise:
         model = model.given(_normal(draws, rows, model.noise)[filled])
     log_probs, state = model.start(len(filled), None if prefix is None else prefix[filled])

@@ -29,12 +29,14 @@ from offscript.corpora.vocabularies import CharacterVocabulary, HubVocabulary, V
 from offscript.errors import OffscriptError
 from offscript.models.registry import load_model
 from offscript.sampling.generation import generate, lengths_until
+from offscript.training.parallel import ParallelBatches
 from offscript.training.recipe import (
     BatchSettings,
     CharacterVocabularySettings,
     CorpusData,
     Filters,
     HubVocabularySettings,
+    ParallelData,
     SampledData,
     SharedVocabularySettings,
     Source,
@@ -137,8 +139,12 @@ class SampledBatches:
         return drawn.tokens
 
 
-def open_data(settings: CorpusData | SampledData, seed: int, *, device: str, folder: Path) -> TrainingData:
+def open_data(
+    settings: CorpusData | SampledData | ParallelData, seed: int, *, device: str, folder: Path
+) -> TrainingData:
     """The batches that a recipe's data section describes; a corpus is encoded into the folder."""
+    if isinstance(settings, ParallelData):
+        return ParallelBatches(settings, seed, folder)
     if isinstance(settings, SampledData):
         return SampledBatches(settings, seed, device)
     return CorpusBatches(settings, seed, folder)

@@ -27,22 +27,36 @@ _WHERE, _WHAT = 0, 1
 """Streams of the random numbers that decide where a token is replaced, and by what."""
 
 
+class LikelihoodSettings(AlgorithmSettings):
+    """How sure the model is asked to be."""
+
+    label_smoothing: float = Field(0.0, ge=0, lt=1, description="the share of each target spread over all tokens")
+
+
 class TeacherForcing(Algorithm):
     """Negative log-likelihood of the data (eq. 1 of the exposure-bias paper, eq. 16 of the regret paper)."""
 
     name: ClassVar[str] = "teacher-forcing"
+    Settings: ClassVar[type[AlgorithmSettings]] = LikelihoodSettings
+    settings: LikelihoodSettings
 
     def loss(self, model: NeuralLanguageModel, batch: TokenBatch, step: Step) -> Loss:
-        return Loss(negative_log_likelihood(model.logits(batch.tokens), batch))
+        return Loss(negative_log_likelihood(model.logits(batch.tokens), batch, self.settings.label_smoothing))
 
 
-def negative_log_likelihood(logits: Tensor, batch: TokenBatch) -> Tensor:
-    """Of the batch's real tokens under logits [rows, time, V], summed."""
+def negative_log_likelihood(logits: Tensor, batch: TokenBatch, smoothing: float = 0.0) -> Tensor:
+    """Of the batch's real tokens under logits [rows, time, V], summed; with smoothing, of smoothed targets."""
     targets = batch.tokens.masked_fill(~batch.real, _IGNORED)
-    return functional.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=_IGNORED, reduction="sum")
+    return functional.cross_entropy(
+        logits.flatten(0, 1).float(),
+        targets.flatten(),
+        ignore_index=_IGNORED,
+        reduction="sum",
+        label_smoothing=smoothing,
+    )
 
 
-class ScheduledSamplingSettings(AlgorithmSettings):
+class ScheduledSamplingSettings(LikelihoodSettings):
     """How many tokens are replaced, and when."""
 
     rate: float = Field(0.1, ge=0, le=1, description="the highest share of replaced tokens")
@@ -61,7 +75,8 @@ class ScheduledSampling(Algorithm):
         rate = self.settings.rate * curriculum(self.settings.curriculum, step)
         mix = mixed_in_parallel if self.settings.drawing == "parallel" else mixed_sequentially
         inputs = preceded_by_start(mix(model, batch, rate, Draws(step.seed)), model.vocabulary.start)
-        total = negative_log_likelihood(model.unnormalised(model.features(inputs)), batch)
+        logits = model.unnormalised(model.features(inputs))
+        total = negative_log_likelihood(logits, batch, self.settings.label_smoothing)
         return Loss(total, logged={"mixing_rate": rate})
 
 

@@ -37,6 +37,7 @@ from offscript.models.registry import load_model, usable_device
 from offscript.models.storage import build, save
 from offscript.training.algorithm import Algorithm, Step, TokenBatch, settings_of
 from offscript.training.data import TrainingData, open_data
+from offscript.training.parallel import ParallelBatches, sources_of, validation_bleu
 from offscript.training.recipe import Recipe, kind_and_settings, recipe_from
 
 MODEL = "model"
@@ -141,22 +142,37 @@ class _Lessons:
         seed = (self.recipe.seed, _STEPS, step, self.fleet.rank)
         self.model.train()
         with seeded(*seed):
-            own = _on_device(self.fleet.share(batch), self.fleet.device)
-            loss = self.algorithm.loss(self.model, own, Step(step, total, seed))
+            share = self.fleet.share(batch)
+            own, model = _on_device(share, self.fleet.device), given_sources(self.model, share)
+            with torch.autocast(self.fleet.device.type, torch.bfloat16, enabled=self.recipe.bfloat16):
+                loss = self.algorithm.loss(model, own, Step(step, total, seed))
         return replace(loss, divisor=tokens, read=tokens)
 
     def validate(self) -> Mapping[str, float]:
-        return {"nll": validation_nll(self.model, self.data, self.fleet)}
+        figures = {"nll": validation_nll(self.model, self.data, self.fleet)}
+        if isinstance(self.data, ParallelBatches) and self.data.scored:
+            figures["bleu"] = validation_bleu(self.model, self.data.scored)
+        return figures
 
 
 def validation_nll(model: NeuralLanguageModel, data: TrainingData, fleet: Fleet) -> float:
     """Mean negative log-likelihood of a validation token."""
     total, tokens = 0.0, 0
     for batch in data.validation():
-        mine = _on_device(fleet.share(batch), fleet.device)
-        total -= float(model.log_likelihoods(mine.tokens)[mine.real].sum(dtype=torch.float64))
+        share = fleet.share(batch)
+        mine = _on_device(share, fleet.device)
+        total -= float(given_sources(model, share).log_likelihoods(mine.tokens)[mine.real].sum(dtype=torch.float64))
         tokens += int(batch.lengths.sum())
     return fleet.total(total) / tokens
+
+
+def given_sources(model: NeuralLanguageModel, batch: Batch) -> NeuralLanguageModel:
+    """The model with a batch's sources, where it has any."""
+    if batch.sources is None:
+        return model
+    given = model.given(sources_of(batch.sources))
+    assert isinstance(given, NeuralLanguageModel)
+    return given
 
 
 def _prepare(recipe: Recipe, algorithm: Algorithm, folder: Path, fleet: Fleet) -> _Lessons:

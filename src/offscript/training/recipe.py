@@ -90,6 +90,49 @@ class CorpusData(Section):
     batches: BatchSettings = BatchSettings()
 
 
+class PieceVocabularySettings(Section):
+    """Byte-pair pieces, learned from sources and targets together."""
+
+    kind: Literal["pieces"] = "pieces"
+    size: int = Field(4000, ge=300)
+
+
+class PairSource(Section):
+    """Where pairs come from: two text files, or a table or JSON lines that hold both sides."""
+
+    path: str = Field(description="the sources, or a .tsv, .csv or .jsonl file of both sides")
+    targets: str | None = Field(None, description="the targets, where the sources stand in a text file of their own")
+    fields: tuple[str, str] = Field(("source", "target"), description="columns or JSON fields of the two sides")
+
+
+class PairFilters(Section):
+    """Joint filters: a pair stays or goes as a whole; all are off by default."""
+
+    drop_repeats: bool = False
+    longest: int | None = Field(None, ge=1, description="the most words of either side")
+    ratio: float | None = Field(None, ge=1, description="the most words of one side for each word of the other")
+
+
+class TokenBatchSettings(Section):
+    """Pairs of like lengths go together."""
+
+    tokens: int = Field(2000, ge=1, description="rows of a batch times its longest side, at most")
+
+
+class ParallelData(Section):
+    """Pairs of a source and a target."""
+
+    kind: Literal["parallel"]
+    train: list[PairSource] = Field(min_length=1)
+    validation: list[PairSource] = Field(min_length=1)
+    filters: PairFilters = PairFilters()
+    vocabulary: Annotated[PieceVocabularySettings | SharedVocabularySettings, Field(discriminator="kind")] = (
+        PieceVocabularySettings()
+    )
+    batches: TokenBatchSettings = TokenBatchSettings()
+    scored: int = Field(0, ge=0, description="validation sources to translate greedily and score with BLEU")
+
+
 class SampledData(Section):
     """Fresh samples of another model: no sequence is seen twice."""
 
@@ -113,14 +156,16 @@ class Recipe(Section):
     seed: int = Field(1, ge=0)
     model: dict[str, Any] = Field({"kind": "lstm"})
     warm_start: str | None = Field(None, description="a model whose weights to begin with")
-    data: Annotated[CorpusData | SampledData, Field(discriminator="kind")]
+    data: Annotated[CorpusData | SampledData | ParallelData, Field(discriminator="kind")]
     optimiser: OptimiserSettings = OptimiserSettings()
     stop: StopSettings = StopSettings()
+    bfloat16: bool = Field(False, description="compute the loss in bfloat16: faster on processors that know it")
 
     @property
     def digest(self) -> str:
         """A hash of the recipe: two runs with the same one are the same run."""
-        return digest_of(self.model_dump(exclude={"about"}))
+        unused = set() if self.bfloat16 else {"bfloat16"}  # recipes older than the key keep their digest
+        return digest_of(self.model_dump(exclude={"about", *unused}))
 
 
 def read_recipe(path: Path, changes: Sequence[str] = ()) -> Recipe:
@@ -173,6 +218,6 @@ def _with_default_kinds(content: dict[str, Any]) -> dict[str, Any]:
         if isinstance(data.get(key), list):
             data[key] = [{"path": item} if isinstance(item, str) else item for item in data[key]]
     if isinstance(data.get("vocabulary"), dict):
-        data["vocabulary"] = {"kind": "word", **data["vocabulary"]}
+        data["vocabulary"] = {"kind": "pieces" if data["kind"] == "parallel" else "word", **data["vocabulary"]}
     content["data"] = data
     return content

@@ -110,6 +110,7 @@ class MinimumRisk(Rewarded):
         flat, shape = tokens.flatten(0, 1), tokens.shape[:2]
         lengths = lengths_until(flat, end).to(flat.device)
         real = real_until(lengths, flat.shape[1])
+        model = model.of_rows(torch.arange(len(flat)))  # candidate after candidate, the rows in their order
         ours = differentiable_log_likelihoods(model, flat, real).view(shape)
         theirs = summed_log_likelihoods(self._oracle, flat, real).to(ours).view(shape)
         reward = rewards(self.settings, theirs, ours, lengths.view(shape), batch.real.sum(dim=1), draws)
@@ -138,10 +139,10 @@ def candidates_of(
     contexts = order[:most].sort().values.to(device)
     branches = Branches(torch.arange(rows, device=device).repeat(len(contexts)), contexts.repeat_interleave(rows))
     tokens = roll_out(model, batch.tokens, branches, draws, end=end).view(len(contexts), rows, time)
-    return tokens, batch.real[:, contexts].t() & ~_repeated(tokens)
+    return tokens, batch.real[:, contexts].t() & ~repeated(tokens)
 
 
-def _repeated(tokens: Tensor) -> Tensor:
+def repeated(tokens: Tensor) -> Tensor:
     """Which of [candidates, rows, time] are the same as an earlier candidate of their row."""
     same = (tokens.unsqueeze(0) == tokens.unsqueeze(1)).all(dim=-1)  # [candidates, candidates, rows]
     return same.permute(2, 0, 1).tril(diagonal=-1).any(dim=2).t()

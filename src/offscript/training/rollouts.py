@@ -75,7 +75,7 @@ def roll_out(
     tokens = roll_ins[branches.rows]  # a copy
     for numbers, rows, part in _parts(model, branches):
         first = None if forced is None else forced[numbers]
-        tokens[numbers] = _rolled_out(model, roll_ins[rows], part, draws, numbers, first, end)
+        tokens[numbers] = _rolled_out(model.of_rows(rows), roll_ins[rows], part, draws, numbers, first, end)
     return tokens
 
 
@@ -85,7 +85,7 @@ def branch_log_likelihoods(
     """Log-probability [branches] of the real tokens [branches, time] from each branch's position on."""
     total = torch.zeros(len(branches), dtype=torch.float64, device=tokens.device)
     for numbers, rows, part in _parts(model, branches):
-        total[numbers] = _log_likelihoods(model, roll_ins[rows], part, tokens[numbers], real[numbers])
+        total[numbers] = _log_likelihoods(model.of_rows(rows), roll_ins[rows], part, tokens[numbers], real[numbers])
     return total
 
 

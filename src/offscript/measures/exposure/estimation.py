@@ -237,7 +237,7 @@ class _Drawing:
         for number, named in enumerate(wrong):
             kinds[_label(named)] = self.changed(number, named, own, given, rows.start)
         passing = _Pass(self.model, self.oracle, tuple(distances), False, **reading)
-        return {kind: passing.over(sequences).deviations for kind, sequences in kinds.items()}
+        return {kind: passing.over(sequences, rows.start).deviations for kind, sequences in kinds.items()}
 
 
 @dataclass(frozen=True)
@@ -259,15 +259,15 @@ class _Pass:
     batch_size: int
     progress: Count | None
 
-    def over(self, sequences: Tensor) -> _Along:
-        """Deviations and averages along sequences [n, length]."""
+    def over(self, sequences: Tensor, first_row: int = 0) -> _Along:
+        """Deviations and averages along sequences [n, length], of which the first is row `first_row`."""
         models = (self.model,) if self.oracle is None else (self.model, self.oracle)
         positions = range(1, sequences.shape[1])
         deviations = Deviations(len(sequences), len(positions), () if self.oracle is None else self.distances)
         averages = tuple(
             Averages(len(sequences), len(positions), self.model.vocabulary.size) for _ in models if self.marginal
         )
-        reading: dict[str, Any] = {"batch_size": self.batch_size, "progress": self.progress}
+        reading: dict[str, Any] = {"batch_size": self.batch_size, "progress": self.progress, "first_row": first_row}
         for scores in scores_along(models, sequences, positions, **reading):
             if self.oracle is not None:
                 deviations.add(scores)
