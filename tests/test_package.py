@@ -55,13 +55,18 @@ PUBLIC = {
         parse_transform texts translate
     """,
     "offscript.statistics": """
-        Classification Curve Difference Estimate Interval Profile RESAMPLES ReliabilityBin Score Unbiased bootstrap
-        bootstrap_by_length classification_differences classification_scores clustered_proportion_interval
-        contributions correlation_interval curve_difference differences_from_best differences_of_draws
-        estimates_of_draws f1_scores holm independent_difference jackknife leave_out_errors leave_out_profile
-        mean_by_length mean_interval p_value_of paired_differences perplexity_interval proportion_interval
-        pseudo_values rate_interval ratio ratio_of_means_by_length ratio_of_means_interval reliability
-        samples_for_width share_difference student_interval two_stage_draws within
+        Classification CrossedVariance Curve Difference Estimate Interval Power Profile RESAMPLES ReliabilityBin Score
+        Unbiased bootstrap bootstrap_by_length classification_differences classification_scores
+        clustered_proportion_interval contributions correlation_interval crossed_difference crossed_interval
+        crossed_mean crossed_variance curve_difference differences_from_best differences_of_draws estimates_of_draws
+        f1_scores fleiss_kappa holm independent_difference intraclass_correlation jackknife krippendorff_alpha
+        leave_out_errors leave_out_profile mean_by_length mean_interval p_value_of paired_differences
+        perplexity_interval proportion_interval pseudo_values raters_needed rate_interval ratio
+        ratio_of_means_by_length ratio_of_means_interval reliability samples_for_width share_difference
+        student_interval two_stage_draws within
+    """,
+    "offscript.studies": """
+        AssociationStore RatingStore StudyDesign StudyItem draw_rating_study read_design read_items study_ratings
     """,
     "offscript.training": "ALGORITHMS Algorithm AlgorithmSettings Recipe Trained read_recipe recipe_from train",
     "offscript.web": "Limits create_application",

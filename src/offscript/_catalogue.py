@@ -137,6 +137,7 @@ QUESTIONS: Registry[Any] = Registry(
         "approximation": "offscript.measures.approximation:Approximation",
         "stereotypes": "offscript.measures.stereotypes:Stereotypes",
         "associations": "offscript.measures.associations:Associations",
+        "ratings": "offscript.measures.ratings:RatingsQuestion",
         "factuality": "offscript.measures.factuality:Factuality",
         "retrieval": "offscript.measures.retrieval:Retrieval",
         "stance": "offscript.measures.stance:Stance",

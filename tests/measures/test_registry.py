@@ -62,6 +62,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     build_index([Document("d1", "one", "red apples"), Document("d2", "two", "green pears")], folder / "index")
     _lines(folder / "queries.jsonl", [{"id": "1", "text": "apples"}, {"id": "2", "text": "pears"}])
+    rated = "".join(f"i{n},r{rater},s{n % 2},{(n + rater) % 4}\n" for n in range(4) for rater in range(3))
+    (folder / "ratings.csv").write_text(f"item,rater,system,rating\n{rated}")
     (folder / "judgments.txt").write_text("1 0 d1 1\n2 0 d2 1\n")
     return folder
 
@@ -77,6 +79,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "factuality": {"samples": 2, "length": 8, "samplers": ["tempered,temperature=1.0"]},
     "likelihood": {"samples": 20, "length": 8},
     "quality": {"samples": 10, "length": 8},
+    "ratings": {"source": "ratings.csv"},
     "recovery": {"samples": 10, "length": 12, "prefix": 4},
     "regret": {"samples": 10, "length": 6},
     "retrieval": {"index": "index", "queries": "queries.jsonl", "judgments": "judgments.txt"},

@@ -32,7 +32,7 @@ def test_every_row_covers(table: ModuleType) -> None:
     low = {}
     for case in table.cases():
         share = case.coverage(600)
-        if share < table.RANGE[0] - slack:
+        if share < table.RANGE[0] - slack and not case.comparison:
             low[f"{case.figure}, {case.size}, {case.population}"] = share
     assert low == {}
 

@@ -19,6 +19,7 @@ from offscript.cli import (
     report,
     reproduce,
     serve,
+    study,
     sweep,
     train,
 )
@@ -46,6 +47,7 @@ app.command("ls")(ls.ls)
 app.command("data")(data.data)
 app.command("init")(init.init)
 app.add_typer(measure.app, name="measure")
+app.add_typer(study.app, name="study")
 
 
 def _show_version(asked: bool) -> None:

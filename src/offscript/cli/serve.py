@@ -30,9 +30,10 @@ def serve(
     ratings: Ratings = None,
     lexicons: Lexicons = None,
     audits: Annotated[Path | None, typer.Option(help="Folder of stored audits to show, too.")] = None,
+    study: Annotated[Path | None, typer.Option(help="Serve this study (offscript study) and nothing else.")] = None,
     workers: Annotated[int, typer.Option(min=1, help="Processes that share the work, about one per core.")] = 1,
 ) -> None:
-    """Serve pages and a JSON API that check claims; Ctrl-C ends it."""
+    """Serve pages and a JSON API that check claims, or a study's pages; Ctrl-C ends it."""
     try:
         from offscript.web.server import run
     except ModuleNotFoundError as error:
@@ -45,11 +46,15 @@ def serve(
             "ratings": str(ratings) if ratings else None,
             "lexicons": str(lexicons) if lexicons else None,
             "audits": str(audits) if audits else None,
+            "study": str(study) if study else None,
             "hosts": _own_names(host, listener),
         }
         application = application_of(settings)
         named = f"[{host}]" if ":" in host else host
-        typer.echo(f"offscript listens at http://{named}:{listener.getsockname()[1]} (Ctrl-C ends it)", err=True)
+        address = f"http://{named}:{listener.getsockname()[1]}"
+        typer.echo(f"offscript listens at {address} (Ctrl-C ends it)", err=True)
+        if study is not None:
+            typer.echo(f"links: offscript study links {study} --address {address}", err=True)
         if workers == 1:
             run(application, listener)
             return
@@ -64,6 +69,8 @@ def application_of_environment() -> "FastAPI":
 
 def application_of(settings: dict[str, Any]) -> "FastAPI":
     """The application that the flags describe."""
+    if settings["study"]:
+        return _study_application(settings)
     from offscript.factcheck.checking import build_checker
     from offscript.factcheck.language import cue_counts, default_lexicons, read_lexicons
     from offscript.web.application import create_application
@@ -89,6 +96,13 @@ def application_of(settings: dict[str, Any]) -> "FastAPI":
         hosts=settings["hosts"] or EVERY_HOST,
         audits=_path(settings["audits"]),
     )
+
+
+def _study_application(settings: dict[str, Any]) -> "FastAPI":
+    from offscript.web.security import EVERY_HOST
+    from offscript.web.studies.application import create_study_application
+
+    return create_study_application(Path(settings["study"]), hosts=settings["hosts"] or EVERY_HOST)
 
 
 def _path(text: str | None) -> Path | None:

@@ -242,6 +242,23 @@ def trade_off_chart(measurements: "Sequence[Measurement]") -> Specification:
     }
 
 
+def scatter_chart(points: Sequence[Mapping[str, Any]], *, x: str, y: str) -> Specification:
+    """Systems as points with both intervals: quality (lower, upper) over diversity (left, right)."""
+    color = {"field": "system", "type": "nominal", "title": None, "legend": _LEGEND}
+    along, upwards = _free_axis("diversity", x), _free_axis("quality", y)
+    tooltip = [{"field": "system"}, *({"field": name, "format": ".4g"} for name in ("quality", "diversity"))]
+    dots = {
+        "mark": {"type": "point", "filled": True, "opacity": 1},
+        "encoding": {"x": along, "y": upwards, "color": color, "tooltip": tooltip},
+    }
+    rules = [
+        {"x": along, "y": {**upwards, "field": "lower"}, "y2": {"field": "upper"}},
+        {"x": {**along, "field": "left"}, "x2": {"field": "right"}, "y": upwards},
+    ]
+    crosses = [{"mark": {"type": "rule", "opacity": 0.4}, "encoding": {**bars, "color": color}} for bars in rules]
+    return layered([dots, *crosses], [dict(point) for point in points])
+
+
 def _span(entry: "Measurement") -> Specification:
     """The interval of one self-BLEU as a band from bottom to top."""
     point = {"left": entry.interval.lower, "right": entry.interval.upper, "text": "real text"}

@@ -3,6 +3,7 @@
 Nothing enters here that knows a model, a text, a question or a file.
 """
 
+from offscript.statistics.agreement import fleiss_kappa, intraclass_correlation, krippendorff_alpha
 from offscript.statistics.classification import (
     Classification,
     ReliabilityBin,
@@ -11,6 +12,15 @@ from offscript.statistics.classification import (
     classification_scores,
     f1_scores,
     reliability,
+)
+from offscript.statistics.crossed import (
+    CrossedVariance,
+    Power,
+    crossed_difference,
+    crossed_interval,
+    crossed_mean,
+    crossed_variance,
+    raters_needed,
 )
 from offscript.statistics.differences import (
     contributions,
@@ -52,10 +62,12 @@ from offscript.statistics.resampling import (
 __all__ = [
     "RESAMPLES",
     "Classification",
+    "CrossedVariance",
     "Curve",
     "Difference",
     "Estimate",
     "Interval",
+    "Power",
     "Profile",
     "ReliabilityBin",
     "Score",
@@ -67,14 +79,21 @@ __all__ = [
     "clustered_proportion_interval",
     "contributions",
     "correlation_interval",
+    "crossed_difference",
+    "crossed_interval",
+    "crossed_mean",
+    "crossed_variance",
     "curve_difference",
     "differences_from_best",
     "differences_of_draws",
     "estimates_of_draws",
     "f1_scores",
+    "fleiss_kappa",
     "holm",
     "independent_difference",
+    "intraclass_correlation",
     "jackknife",
+    "krippendorff_alpha",
     "leave_out_errors",
     "leave_out_profile",
     "mean_by_length",
@@ -85,6 +104,7 @@ __all__ = [
     "proportion_interval",
     "pseudo_values",
     "rate_interval",
+    "raters_needed",
     "ratio",
     "ratio_of_means_by_length",
     "ratio_of_means_interval",

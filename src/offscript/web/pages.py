@@ -21,6 +21,8 @@ STATIC_FILES = {
     "page.css": (_REPORT / "templates" / "page.css", "text/css"),
     "web.css": (_HERE / "static" / "web.css", "text/css"),
     "web.js": (_HERE / "static" / "web.js", "text/javascript"),
+    "study.css": (_HERE / "static" / "study.css", "text/css"),
+    "study.js": (_HERE / "static" / "study.js", "text/javascript"),
     "icon.svg": (_HERE / "static" / "icon.svg", "image/svg+xml"),
 }
 EXAMPLES = (
@@ -34,12 +36,13 @@ router = APIRouter(include_in_schema=False)
 def render(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
     """A page; text that is no valid Unicode is shown with replacement characters."""
     common = {"version": __version__, "longest_claim": LONGEST_CLAIM, "audits": request.app.state.audits is not None}
-    text = _environment().get_template(template).render(**common, **values)
+    text = environment().get_template(template).render(**common, **values)
     return HTMLResponse(text.encode("utf-8", "replace"), status_code=status)
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
+    """The templates, all values escaped."""
     return Environment(
         loader=FileSystemLoader(_HERE / "templates"),
         autoescape=select_autoescape(default=True),

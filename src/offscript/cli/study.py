@@ -1,0 +1,212 @@
+"""`offscript study`: studies that people take part in, from the draw to the figures."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from offscript.cli._options import BatchSize, Device, Json, Model, Out, Quiet, Seed
+
+app = typer.Typer(
+    help="Let people rate samples, or write and validate association tests.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+)
+Study = Annotated[Path, typer.Argument(help="The study's folder.")]
+Title = Annotated[str, typer.Option(help="What participants see first.")]
+Contact = Annotated[str, typer.Option(help="Whom participants can ask, shown on every page.")]
+
+
+@app.command()
+def rate(
+    model: Model,
+    corpus: Annotated[list[str], typer.Option(help="Human text: its beginnings are the prompts.")],
+    out: Out,
+    samplers: Annotated[list[str], typer.Option(help="What is compared, e.g. 'nucleus,p=0.9 top-k,k=40'.")],
+    samples: Annotated[int, typer.Option(min=2, help="Items of each sampler.")] = 200,
+    prefix: Annotated[int, typer.Option(min=1, help="Tokens of a prompt.")] = 10,
+    shortest: Annotated[int, typer.Option(min=2, help="Tokens of an item at least, its prompt included.")] = 40,
+    longest: Annotated[int, typer.Option(min=2, help="Tokens of an item at most.")] = 50,
+    gold: Annotated[bool, typer.Option(help="Mix in human text.")] = True,
+    per_participant: Annotated[int, typer.Option(min=1, help="Items that one person rates.")] = 10,
+    ratings: Annotated[int, typer.Option(min=1, help="Ratings of each item at most.")] = 25,
+    checks: Annotated[int, typer.Option(min=0, help="Checks of attention that everybody gets.")] = 1,
+    participants: Annotated[int | None, typer.Option(min=0, help="Links to make; enough without it.")] = None,
+    open_to_all: Annotated[bool, typer.Option("--open", help="Let everybody join who has the address.")] = False,
+    title: Title = "How expected are these texts?",
+    contact: Contact = "",
+    seed: Seed = 1,
+    device: Device = "cpu",
+    batch_size: BatchSize = 64,
+    quiet: Quiet = False,
+) -> None:
+    """Draw a rating study: the same prompts under every sampler, human text, and checks of attention."""
+    from offscript.cli._progress import counting
+    from offscript.corpora.readers import read_corpus
+    from offscript.measures.sampling.estimation import grid_of
+    from offscript.models import load_model
+    from offscript.studies.drawing import draw_rating_study
+    from offscript.studies.store import RatingStore
+
+    names = [name for _, name in grid_of(_split(samplers))]
+    with counting("draw", samples * len(names), quiet=quiet) as progress:
+        draw_rating_study(
+            load_model(model, device=device),
+            read_corpus(corpus),
+            names,
+            out,
+            samples=samples,
+            prefix=prefix,
+            shortest=shortest,
+            longest=longest,
+            gold=gold,
+            per_participant=per_participant,
+            ratings_per_item=ratings,
+            checks=checks,
+            title=title,
+            contact=contact,
+            open_to_all=open_to_all,
+            seed=seed,
+            batch_size=batch_size,
+            progress=progress,
+        )
+    store = RatingStore(out)
+    wanted = store.progress()["wanted"]
+    count = -(-wanted // per_participant) if participants is None else participants
+    store.invite(min(count, 10_000))
+    typer.echo(f"{wanted // ratings} items for {count} participants are in {out}")
+    typer.echo(f"next: offscript serve --study {out}, and offscript study links {out} for the links", err=True)
+
+
+@app.command()
+def associations(
+    out: Out,
+    targets: Annotated[Path, typer.Option(help="Terms: CSV with term,domain, or tests in StereoSet's layout.")],
+    writers: Annotated[int, typer.Option(min=0, help="Links for people who write tests.")] = 10,
+    validators: Annotated[int, typer.Option(min=0, help="Links for people who validate them.")] = 10,
+    tasks: Annotated[str, typer.Option(help="intrasentence, intersentence, or both.")] = "both",
+    per_participant: Annotated[int, typer.Option(min=1, help="Tests that one person writes or validates.")] = 5,
+    validations: Annotated[int, typer.Option(min=1, help="Validators of each test.")] = 5,
+    agreeing: Annotated[int, typer.Option(min=1, help="How many of them must agree with the writer.")] = 3,
+    title: Title = "Association tests",
+    contact: Contact = "",
+) -> None:
+    """Set up a study in which people write association tests and others validate them."""
+    from offscript.corpora.associations import TASKS
+    from offscript.errors import OffscriptError
+    from offscript.studies.associations import VALIDATE, WRITE, create_association_study, read_targets
+
+    if tasks != "both" and tasks not in TASKS:
+        raise OffscriptError(f"no task {tasks!r}", next=f"known: {', '.join(TASKS)}, both")
+    terms = read_targets(targets)
+    store = create_association_study(
+        out,
+        terms,
+        tasks=TASKS if tasks == "both" else (tasks,),
+        title=title,
+        contact=contact,
+        per_participant=per_participant,
+        validators=validations,
+        agreeing=agreeing,
+        recipe={"targets": str(targets)},
+    )
+    store.invite(writers, WRITE)
+    store.invite(validators, VALIDATE)
+    typer.echo(f"{len(terms)} terms for {writers} writers and {validators} validators are in {out}")
+    typer.echo(f"next: offscript serve --study {out}, and offscript study links {out} for the links", err=True)
+
+
+@app.command()
+def links(
+    study: Study,
+    address: Annotated[str, typer.Option(help="Where the study is served.")] = "http://127.0.0.1:8000",
+    more: Annotated[int, typer.Option(min=0, help="Make so many new ones first.")] = 0,
+    role: Annotated[str, typer.Option(help="Of the new ones: rate, write or validate.")] = "rate",
+) -> None:
+    """Print one link per participant, and the overview's."""
+    store = _store(study)
+    if more:
+        store.invite(more, role)
+    base = address.rstrip("/")
+    typer.echo(f"overview\t{base}/overview/{store.design.owner}")
+    for code, known in store.codes():
+        if not code.startswith("import:"):
+            typer.echo(f"{known}\t{base}/s/{code}")
+
+
+@app.command()
+def export(
+    study: Study,
+    out: Annotated[Path, typer.Option(help="File to write: .csv or .jsonl of ratings, .json of association tests.")],
+) -> None:
+    """Write the ratings as item,rater,system,rating,seconds,passed, or the kept tests in StereoSet's layout."""
+    from offscript._files import write_json
+    from offscript.studies.design import read_design
+    from offscript.studies.export import export_ratings
+
+    if read_design(study).kind == "associations" and out.suffix == ".json":
+        document = _store(study).document()
+        write_json(out, document)
+        count = sum(len(tests) for tests in document["data"].values())
+        typer.echo(f"{count} tests are in {out}; next: offscript measure stereotypes MODEL --data {out}")
+        return
+    typer.echo(f"{export_ratings(study, out)} ratings are in {out}")
+
+
+@app.command("import")
+def import_(
+    study: Study,
+    file: Annotated[Path, typer.Argument(help="Ratings, such as a crowd platform's CSV.")],
+    where: Annotated[list[str], typer.Option(help="Only rows with COLUMN=VALUE.")] = [],  # noqa: B006 (typer reads it)
+) -> None:
+    """Add ratings that were given elsewhere to a rating study."""
+    from offscript.studies.export import import_ratings
+
+    typer.echo(f"{import_ratings(study, file, where=where)} ratings are new in {study}")
+
+
+@app.command()
+def delete(
+    study: Study, code: Annotated[str, typer.Argument(help="The participant's link, or its last part.")]
+) -> None:
+    """Delete a participant and everything they answered."""
+    from offscript.errors import OffscriptError
+
+    if not _store(study).forget(code.rstrip("/").rpartition("/")[2]):
+        raise OffscriptError("no participant has that code", next=f"see offscript study links {study}")
+    typer.echo("deleted")
+
+
+@app.command()
+def status(study: Study, as_json: Json = False) -> None:
+    """Say how far a study is."""
+    import json
+
+    from offscript.cli._results import show_rows
+
+    store = _store(study)
+    if store.design.kind == "associations":
+        rows = store.acceptance()
+        typer.echo(json.dumps(rows)) if as_json else show_rows(rows, title=store.design.title)
+        return
+    progress = store.progress()
+    if as_json:
+        typer.echo(json.dumps(progress))
+        return
+    begun = f"{progress['begun']} of {progress['invited']} participants have begun"
+    show_rows(progress["systems"], title=f"{begun}; {progress['ratings']} of {progress['wanted']} ratings")
+
+
+def _store(study: Path) -> Any:
+    from offscript.studies.associations import AssociationStore
+    from offscript.studies.design import read_design
+    from offscript.studies.store import RatingStore
+
+    return AssociationStore(study) if read_design(study).kind == "associations" else RatingStore(study)
+
+
+def _split(samplers: list[str]) -> list[str]:
+    from offscript._specification import split_specifications
+
+    return [name for part in samplers for name in split_specifications(part)]
