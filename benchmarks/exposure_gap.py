@@ -2,10 +2,12 @@
 
 python benchmarks/exposure_gap.py [--runs 200] [--sizes 5000 50000] [--samples 100 500 2000] [--out FILE]
 
-Model and data are bigram models through a few hidden classes, P(y | x) = Σ_z A(x, z) B(z, y), so that the true
-deviations over any partition are known exactly for any vocabulary, and nothing of size V x V is held. The pairs:
-`own draws` (model and data are the same), `misfit` (wrong words, right classes), `weak drift` and `strong drift` (the
-model leans to one class, which its own histories compound). Runs that FILE already holds are not made again.
+Model and data are LSTMs whose next token comes from a mixture of topics, P(y | h) = Σ_z A(h, z) B(z, y). The state
+gathers the topics of what was read, so that a text stays with its topics and a model that leans to one of them drifts
+ever further on its own histories. With few topics nothing of size n x V is held, and the true deviations over any
+partition follow from the average of A over 200,000 sequences. The pairs: `own draws` (model and data are the same),
+`misfit` (wrong words, right topics), and `weak`, `medium` and `strong drift`. Runs that FILE already holds are not made
+again.
 """
 
 import argparse
@@ -16,101 +18,139 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from torch import Tensor, nn
 
 from offscript.measures._figures import Figure
 from offscript.measures.distances import distances
 from offscript.measures.exposure.gap import Partition, Tables, gap_figures, windows_of
 
-Floats = NDArray[np.float64]
-CLASSES, PREFIX, LENGTH = 8, 10, 30
-PAIRS = ("own draws", "misfit", "weak drift", "strong drift")
-DRIFT = {"weak drift": 1.0, "strong drift": 4.0}
+TOPICS, PREFIX, LENGTH = 24, 10, 30
+PAIRS = ("own draws", "misfit", "weak drift", "medium drift", "strong drift")
+DRIFT = {"weak drift": 1.2, "medium drift": 1.8, "strong drift": 2.4}
 DISTANCES = ("js", "tv")
+TRUTH, AT_ONCE = 200_000, 20_000
 
 
 @dataclass(frozen=True)
-class Bigram:
-    """P(y | x) = Σ_z A(x, z) B(z, y)."""
+class TopicLstm:
+    """An LSTM over tokens whose state has one cell per topic."""
 
-    classes: Floats  # A, [V, Z]
-    words: Floats  # B, [Z, V]
+    cell: nn.LSTMCell
+    lean: Tensor  # [Z], what is added to the logits of the topics
+    words: Tensor  # B, [Z, V]
+    ends: Tensor  # cumulative sums of B over topics and words, [Z V]: each topic takes a length of 1
 
-    def draw(self, first: NDArray[np.int64], steps: int, generator: np.random.Generator) -> NDArray[np.int64]:
-        """Tokens [rows, 1 + steps] that begin with the first ones."""
-        ends, tokens = np.cumsum(self.words, axis=1), [first]
-        for _ in range(steps):
-            chosen = (np.cumsum(self.classes[tokens[-1]], axis=1) < generator.random((len(first), 1))).sum(axis=1)
-            chosen, place = np.minimum(chosen, CLASSES - 1), generator.random(len(first))
-            after = np.empty_like(first)
-            for number in range(CLASSES):
-                taken = chosen == number
-                after[taken] = np.searchsorted(ends[number], place[taken] * ends[number, -1])
-            tokens.append(np.minimum(after, self.words.shape[1] - 1))
-        return np.stack(tokens, axis=1)
+    def topics(self, state: tuple[Tensor, Tensor]) -> Tensor:
+        """A, [rows, Z]."""
+        return (6 * state[0] + self.lean).softmax(dim=1)
 
-    def step(self, tokens: Floats) -> Floats:
-        """The distribution [V] of the token after one of such a distribution."""
-        return np.asarray((tokens @ self.classes) @ self.words)
-
-    def stationary(self) -> Floats:
-        """The distribution that a step leaves alone."""
-        between = self.words @ self.classes  # [Z, Z]
-        weights = np.full(CLASSES, 1 / CLASSES)
-        for _ in range(200):
-            weights = weights @ between
-        return np.asarray(weights @ self.words)
+    def draw(self, topics: Tensor, generator: torch.Generator) -> Tensor:
+        """A token per row, [rows]."""
+        chosen = torch.multinomial(topics, 1, generator=generator).squeeze(1)
+        place = chosen + torch.rand(len(topics), generator=generator, dtype=torch.float64)
+        return torch.searchsorted(self.ends, place).clamp_(max=self.words.numel() - 1) % self.words.shape[1]
 
 
-def pair_of(name: str, size: int) -> tuple[Bigram, Bigram]:
-    """Model and data."""
-    generator = np.random.default_rng(size)
-    logits = 1.5 * generator.normal(size=(size, CLASSES))
-    zipf = 1 / (np.arange(size) + 2.7)
-    words = zipf * np.exp(2 * generator.normal(size=(CLASSES, size)))
-    noise = np.exp(0.4 * generator.normal(size=words.shape))
-    data = Bigram(_rows(np.exp(logits)), _rows(words))
-    if name == "misfit":
-        return Bigram(data.classes, _rows(words * noise)), data
-    lean = np.zeros(CLASSES)
+def pair_of(name: str, size: int) -> tuple[TopicLstm, TopicLstm, Tensor]:
+    """Model, data, and the embeddings of the tokens [V, Z], which both read."""
+    generator = torch.Generator().manual_seed(size)
+    zipf = 1 / (torch.arange(size) + 2.7)
+    likely = zipf * torch.exp(2 * torch.randn(TOPICS, size, generator=generator)).double()
+    noise = torch.exp(0.4 * torch.randn(likely.shape, generator=generator)).double()
+    words = likely / likely.sum(dim=1, keepdim=True)
+    embeddings = (words / words.sum(dim=0)).float().T * TOPICS - 1  # how much each topic gains by a token
+    cell = nn.LSTMCell(TOPICS, TOPICS)
+    with torch.no_grad():
+        for weight in cell.parameters():
+            weight.copy_(0.03 * torch.randn(weight.shape, generator=generator))
+        cell.weight_ih[2 * TOPICS : 3 * TOPICS] += 0.3 * torch.eye(TOPICS)
+        cell.bias_ih[TOPICS : 2 * TOPICS] += 2.0  # forget little
+    changed = likely * noise if name == "misfit" else likely
+    lean = torch.zeros(TOPICS)
     lean[0] = DRIFT.get(name, 0.0)
-    return Bigram(_rows(np.exp(logits + lean)), data.words), data
+    model, data = (
+        TopicLstm(cell, each, of_words, of_words.flatten().cumsum(dim=0))
+        for each, of_words in ((lean, changed / changed.sum(dim=1, keepdim=True)), (torch.zeros(TOPICS), words))
+    )
+    return model, data, embeddings
 
 
-def _rows(table: Floats) -> Floats:
-    return np.asarray(table / table.sum(axis=1, keepdims=True))
+@dataclass(frozen=True)
+class Sequences:
+    """Text and the model's continuation of its anchor, with what is predicted after it: [rows, lengths, Z]."""
+
+    text: Tensor  # [rows, LENGTH]
+    own: Tensor  # [rows, LENGTH]
+    after_own: Tensor
+    after_text: Tensor
+    real: Tensor  # what the data predicts after the text
 
 
-def run(model: Bigram, data: Bigram, start: Floats, samples: int, seed: int) -> tuple[dict[str, Figure], Partition]:
+@torch.inference_mode()
+def sequences(pair: tuple[TopicLstm, TopicLstm, Tensor], rows: int, seed: int) -> Sequences:
+    """Draw texts, then continuations."""
+    model, data, embeddings = pair
+    generator = torch.Generator().manual_seed(seed)
+    zero = torch.zeros(rows, TOPICS)
+    state, text, anchor, after_text, real = (zero, zero), [], (zero, zero), [], []
+    for place in range(LENGTH):
+        if place == PREFIX:
+            anchor = state
+        if place > PREFIX:
+            after_text.append(model.topics(state))
+            real.append(data.topics(state))
+        text.append(data.draw(data.topics(state), generator))
+        state = data.cell(embeddings[text[-1]], state)
+    state, own, after_own = anchor, text[:PREFIX], []
+    for place in range(PREFIX, LENGTH):
+        topics = model.topics(state)
+        if place > PREFIX:
+            after_own.append(topics)
+        own.append(model.draw(topics, generator))
+        state = model.cell(embeddings[own[-1]], state)
+    return Sequences(*(torch.stack(parts, dim=1) for parts in (text, own, after_own, after_text, real)))
+
+
+def run(pair: tuple[TopicLstm, TopicLstm, Tensor], samples: int, seed: int) -> tuple[dict[str, Figure], Partition]:
     """One measurement of the gap, as `measure exposure` makes it from a corpus."""
-    generator = np.random.default_rng((seed, samples))
-    first = generator.choice(len(start), size=samples, p=start)
-    text = data.draw(first, LENGTH - 1, generator)
-    own = np.concatenate([text[:, : PREFIX - 1], model.draw(text[:, PREFIX - 1], LENGTH - PREFIX, generator)], axis=1)
+    drawn = sequences(pair, samples, 1000 * seed + samples % 997)
     windows = windows_of(LENGTH - PREFIX - 1)
-    partition = Partition.of(torch.from_numpy(text[:, :PREFIX]), len(start), samples * len(windows[0]))
+    partition = Partition.of(drawn.text[:, :PREFIX], len(pair[2]), samples * len(windows[0]))
     tables = Tables(samples, windows, len(partition))
-    words = partition.of_probabilities(torch.from_numpy(model.words)).numpy()  # [Z, C]
+    words = partition.of_probabilities(pair[0].words)  # [Z, C]
     every, columns = slice(0, samples), slice(0, LENGTH - PREFIX - 1)
-    for sums, counts, tokens in ((tables.own, tables.drawn, own), (tables.given, tables.text, text)):
-        predicted = model.classes[tokens[:, PREFIX:-1]] @ words
-        tables.add(sums, every, columns, torch.from_numpy(predicted))
-        tables.count(counts, partition.classes[torch.from_numpy(tokens[:, PREFIX + 1 :])])
+    kinds = (
+        (tables.own, tables.drawn, drawn.own, drawn.after_own),
+        (tables.given, tables.text, drawn.text, drawn.after_text),
+    )
+    for sums, counts, tokens, predicted in kinds:
+        tables.add(sums, every, columns, predicted.double() @ words)
+        tables.count(counts, partition.classes[tokens[:, PREFIX + 1 :]])
     return gap_figures(tables, DISTANCES, seed=seed, resamples=500), partition
 
 
-def truth(model: Bigram, data: Bigram, start: Floats, partition: Partition) -> dict[str, float]:
-    """The gap over a partition, without sampling: the anchors end in a token of the stationary distribution."""
-    lengths, own, marginals = LENGTH - PREFIX - 1, start, []
-    given, text = model.step(start), data.step(start)
-    for _ in range(lengths):
-        own = model.step(own)
-        marginals.append(np.stack([model.step(own), given, text]))
-    classes = partition.of_probabilities(torch.from_numpy(np.stack(marginals)))  # [lengths, 3, C]
+def average_topics(pair: tuple[TopicLstm, TopicLstm, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+    """The averages of A after own histories, after text, and the data's after text: [lengths, Z] each."""
+    sums = torch.zeros(3, LENGTH - PREFIX - 1, TOPICS, dtype=torch.float64)
+    for number in range(TRUTH // AT_ONCE):
+        drawn = sequences(pair, AT_ONCE, -1 - number)
+        sums += torch.stack([part.double().mean(dim=0) for part in (drawn.after_own, drawn.after_text, drawn.real)])
+    own, text, real = sums / (TRUTH // AT_ONCE)
+    return own, text, real
+
+
+def truth(
+    pair: tuple[TopicLstm, TopicLstm, Tensor], averages: tuple[Tensor, Tensor, Tensor], partition: Partition
+) -> dict[str, float]:
+    """The gap over a partition."""
+    by_model, by_data = (partition.of_probabilities(each.words) for each in pair[:2])
+    own, text, real = (part @ words for part, words in zip(averages, (by_model, by_model, by_data), strict=True))
     gaps: dict[str, list[float]] = {name: [] for name in DISTANCES}
-    for window in windows_of(lengths):
-        after_own, after_text, real = classes[window.start : window.stop].mean(dim=0).log()
-        on_model, on_data = distances(after_own, real, DISTANCES), distances(after_text, real, DISTANCES)
+    for window in windows_of(LENGTH - PREFIX - 1):
+        after_own, after_text, target = (
+            part[window.start : window.stop].mean(dim=0).log() for part in (own, text, real)
+        )
+        on_model, on_data = distances(after_own, target, DISTANCES), distances(after_text, target, DISTANCES)
         for name in DISTANCES:
             gaps[name].append(float(on_model[name] - on_data[name]))
     return {name: float(np.mean(values)) for name, values in gaps.items()}
@@ -125,10 +165,12 @@ def summary(rows: list[dict[str, float]], name: str) -> str:
     return f"{real:9.5f} {mean:9.5f} {width:9.5f} {covered:8.1%} {found:7.1%}"
 
 
-def one(model: Bigram, data: Bigram, start: Floats, samples: int, seed: int) -> dict[str, float]:
+def one(
+    pair: tuple[TopicLstm, TopicLstm, Tensor], averages: tuple[Tensor, Tensor, Tensor], samples: int, seed: int
+) -> dict[str, float]:
     """The figures of one run beside the truth."""
-    figures, partition = run(model, data, start, samples, seed)
-    real, row = truth(model, data, start, partition), {"classes": float(len(partition))}
+    figures, partition = run(pair, samples, seed)
+    real, row = truth(pair, averages, partition), {"classes": float(len(partition))}
     for name in DISTANCES:
         gap = figures[f"mgd_gap.{name}"].estimate
         row |= {f"{name}.truth": real[name], f"{name}.value": gap.value}
@@ -150,14 +192,14 @@ def main() -> None:
     print("pair               V      n  classes  d   true gap      mean     width coverage   found   seconds")
     for size in arguments.sizes:
         for name in PAIRS:
-            model, data = pair_of(name, size)
-            start = data.stationary()
+            pair = pair_of(name, size)
+            averages = average_topics(pair)
             for samples in arguments.samples:
                 began, rows = time.monotonic(), []
                 for seed in range(arguments.runs):
                     key = (name, size, samples, seed)
                     if key not in known:
-                        known[key] = one(model, data, start, samples, seed)
+                        known[key] = one(pair, averages, samples, seed)
                         with arguments.out.open("a", encoding="utf-8") as file:
                             file.write(json.dumps({"key": key, "row": known[key]}) + "\n")
                     rows.append(known[key])

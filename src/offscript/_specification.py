@@ -1,7 +1,8 @@
-"""Strings that name a thing with settings: `nucleus,p=0.9`, `hf/gpt2@main,dtype=float32`."""
+"""Strings that name a thing with settings: `nucleus,p=0.9`, `hf/gpt2@main,dtype=float32`, `m.gguf,chat="Hi, you"`."""
 
 import difflib
 import itertools
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ from offscript.errors import OffscriptError
 Setting = bool | int | float | str
 # What a damaged file holds may be long, and the search for what is near takes its length squared.
 LONGEST_NAME, MOST_NAMES = 100, 1000
+_QUOTED, _COMMA = re.compile(r'="([^"]*)"'), "\0"
 
 
 @dataclass(frozen=True)
@@ -20,12 +22,16 @@ class Specification:
     settings: dict[str, Setting]
 
     def __str__(self) -> str:
-        return ",".join([self.name, *(f"{key}={value}" for key, value in self.settings.items())])
+        return ",".join([self.name, *(f"{key}={quoted(value)}" for key, value in self.settings.items())])
 
 
 def parse_specification(text: str) -> Specification:
-    """Split `name,key=value,…`; numbers and true/false are converted, the rest stays text."""
-    name, *pairs = [part.strip() for part in text.split(",")]
+    """Split `name,key=value,…`; numbers and true/false are converted, the rest stays text.
+
+    A value in double quotes may hold commas.
+    """
+    hidden = _QUOTED.sub(lambda found: "=" + found[1].replace(",", _COMMA), text)
+    name, *pairs = [part.strip().replace(_COMMA, ",") for part in hidden.split(",")]
     if not name:
         raise OffscriptError(f"no name in {text!r}", next="write NAME or NAME,key=value,…")
     settings: dict[str, Setting] = {}
@@ -48,6 +54,11 @@ def split_specifications(text: str) -> list[str]:
         else:
             found.append(part)
     return found
+
+
+def quoted(value: Setting) -> str:
+    """A value as it is written in a specification."""
+    return f'"{value}"' if "," in str(value) else str(value)
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

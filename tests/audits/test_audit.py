@@ -1,12 +1,13 @@
 """An audit's shape: plan, run, store, page; what is missing is said, what is stored is not run again."""
 
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from offscript.audits.audit import newest_audit, plan_audit, read_record, run_audit
+from offscript.audits.audit import newest_audit, plan_audit, read_record, remember_pace, remembered_pace, run_audit
 from offscript.corpora import WordVocabulary
 from offscript.errors import OffscriptError
 from offscript.measures.likelihood import Likelihood
@@ -102,6 +103,25 @@ def test_what_an_interrupted_audit_finished_is_not_run_again(
         for each in (resumed, fresh)
     ]
     assert figures[0] == figures[1]
+
+
+def test_every_figure_was_announced(subject: Subject, tmp_path: Path) -> None:
+    plan = plan_audit(subject)
+    announced = plan.figures(subject)
+    for answer in run_audit(subject, plan, tmp_path).answers:
+        patterns = announced[answer.name]
+        for entry in answer.measurements if patterns is not None else []:
+            assert any(fnmatchcase(entry.name, pattern) for pattern in patterns), (answer.name, entry.name)
+
+
+def test_a_stopped_run_resumes_at_the_pace_it_was_planned_with(tmp_path: Path) -> None:
+    assert remembered_pace(tmp_path, "model", None, "cpu") is None
+    remember_pace(tmp_path, "model", None, "cpu", 120.0)
+    assert remembered_pace(tmp_path, "model", None, "cpu") == 120.0
+    assert remembered_pace(tmp_path, "other", None, "cpu") is None
+    for damaged in ("[", "[]", '{"of": ["model", null, "cpu"], "pace": "x"}', "3"):
+        (tmp_path / "pace.json").write_text(damaged)
+        assert remembered_pace(tmp_path, "model", None, "cpu") is None
 
 
 def test_figures_do_not_depend_on_the_batch_size() -> None:

@@ -106,6 +106,16 @@ def test_the_message_says_figure_interval_and_gate() -> None:
 def test_unknown_questions_and_figures_are_named_with_what_is_near() -> None:
     gate = parse_gate("exposur.eb_c.js>1")
     with pytest.raises(OffscriptError, match="'exposure'"):
-        require_asked([gate], ["exposure", "regret"])
+        require_asked([gate], {"exposure": None, "regret": None})
     with pytest.raises(OffscriptError, match="did you mean 'exposure.eb_c.js'"):
         check_gates([parse_gate("exposure.eb_c.jss>1")], FIGURES)
+
+
+def test_a_gate_on_a_figure_that_will_not_be_there_is_refused_before_the_run() -> None:
+    known = {"exposure": ["eb_c.js", "cgd_*.js"], "mine": None}
+    gates = [parse_gate(text) for text in ("exposure.eb_c.js.lower>1", "exposure.cgd_random.js>1", "mine.any>0")]
+    require_asked(gates, known)
+    with pytest.raises(
+        OffscriptError, match=r"will have no figure exposure\.eb_m\.js; did you mean 'exposure\.eb_c\.js'"
+    ):
+        require_asked([parse_gate("exposure.eb_m.js>1")], known)

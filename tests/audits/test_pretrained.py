@@ -49,9 +49,22 @@ def test_a_gguf_file_is_audited_on_text_alone(gguf: str, tmp_path: Path) -> None
 @pytest.mark.slow
 def test_a_large_model_takes_fewer_samples_the_more_a_question_costs(gguf: str) -> None:
     model = load_model(gguf)
-    quick, standard = (Subject(model, budget=budget) for budget in (Budget.quick, Budget.standard))
+    quick, standard = (Subject(model, budget=budget, pace=200.0) for budget in (Budget.quick, Budget.standard))
     assert quick.affordable(tokens=50) == 500
     assert 50 <= quick.affordable(tokens=27 * 50) < 100
     assert quick.affordable(tokens=1_000_000) == 50
     assert standard.affordable(tokens=27 * 50) > quick.affordable(tokens=27 * 50)
     assert quick.rows_at_once() < 256
+    assert "plain text" in model.reading
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pace", [50.0, 200.0, 1000.0])
+def test_a_quick_audit_of_a_large_model_is_planned_within_ten_minutes(gguf: str, pace: float, tmp_path: Path) -> None:
+    corpus = tmp_path / "news.txt"
+    corpus.write_text("\n".join(SENTENCES * 100))
+    subject = Subject(load_model(gguf), corpus=(str(corpus),), pace=pace)
+    plan = plan_audit(subject)
+    assert subject.seconds_for(plan.tokens(subject)) <= (600 if pace > 100 else 1500)  # 50 samples are the fewest
+    settings = {planned.question.name: planned.settings for planned in plan.asked}
+    assert len(settings["sampling"].samplers) == (4 if pace == 1000 else 11 if pace == 50 else 15)

@@ -104,7 +104,8 @@ def test_the_limit_takes_tests_at_equal_steps(associations: str, limit: int | No
 
 
 def test_a_large_model_is_asked_less(associations: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Budget, "effort", 0.0)
+    monkeypatch.setattr("offscript.measures.subject.SMALL", 0)
+    monkeypatch.setattr(Budget, "seconds", 0.0)
     large = subject(associations)
     assert len(large.association_tests(most=large.affordable_tests())) == 50
 

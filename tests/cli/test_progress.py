@@ -47,6 +47,15 @@ def test_long_work_off_a_terminal_is_estimated(
     assert told == ["recovery: 3 of 100 in 3 s, about 97 s left", "recovery: 33 of 100 in 33 s, about 67 s left"]
 
 
+def test_work_that_counts_nothing_has_lines_too(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Lines, "FIRST", 0.2)
+    with AuditBar(quiet=False):
+        time.sleep(1.2)
+    assert capsys.readouterr().err.startswith("Loading and planning: ")
+
+
 def test_an_audit_that_ends_well_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     with AuditBar(quiet=True) as bar:
         bar.question(1, 1, "Which?", stored=True)

@@ -252,6 +252,50 @@ def test_a_start_token_that_is_none_is_refused(hub_folder: Path, start: str) -> 
         load_model(f"{hub_folder},start={start}")
 
 
+CHAT = "{% for m in messages %}{{ m.role[0] == 'u' and 'w1 ' or 'w2 ' }}{{ m.content }} {% endfor %}w5"
+
+
+@pytest.fixture
+def chat_folder(hub_folder: Path) -> Path:
+    (hub_folder / "chat_template.jinja").write_text(CHAT)
+    return hub_folder
+
+
+@pytest.mark.parametrize(
+    ("settings", "opening"), [("chat=w7", [4, 10, 8]), ('chat="w7 , w8",system=w9', [5, 12, 4, 10, 2, 11, 8])]
+)
+def test_a_chat_stands_before_every_text(chat_folder: Path, settings: str, opening: list[int], tokens: Tensor) -> None:
+    chatting, plain = load_model(f"{chat_folder},{settings}"), load_model(str(chat_folder))
+    inputs = torch.cat([torch.tensor(opening).expand(ROWS, -1), tokens[:, :-1]], dim=1)
+    with torch.no_grad():
+        expected = plain.network(inputs).logits.log_softmax(dim=-1)[:, len(opening) - 1 :]
+    [scored] = chatting.score(tokens)
+    _close(scored.log_probs, expected)
+    [later] = chatting.score(tokens, range(3, 5))
+    _close(later.log_probs, expected[:, 3:5])
+    log_probs, state = chatting.start(ROWS, tokens[:, :2])
+    _close(log_probs, expected[:, 2])
+    _close(chatting.advance(state, tokens[:, 2])[0], expected[:, 3])
+    assert chatting.name == f"{chat_folder},{settings}"
+    assert chatting.weight_hash != plain.weight_hash
+    assert "an answer in a chat; before it stands 'w" in chatting.reading
+    assert "begins after the start token <s>. The model has a chat template" in plain.reading
+
+
+def test_a_chat_without_a_template_is_refused(hub_folder: Path, chat_folder: Path) -> None:
+    with pytest.raises(OffscriptError, match="without a chat; add chat=MESSAGE"):
+        load_model(f"{chat_folder},system=w1")
+    with pytest.raises(OffscriptError, match="chat= and start=; give one of them"):
+        load_model(f"{chat_folder},chat=w1,start=w2")
+    (chat_folder / "chat_template.jinja").write_text("{{ raise_exception('only questions') }}")
+    with pytest.raises(OffscriptError, match="refuses the messages; only questions"):
+        load_model(f"{chat_folder},chat=w1")
+    (chat_folder / "chat_template.jinja").unlink()
+    with pytest.raises(OffscriptError, match="has no chat template; leave chat= out"):
+        load_model(f"{hub_folder},chat=w1")
+    assert load_model(str(hub_folder)).reading == "Every text begins after the start token <s>."
+
+
 def test_the_hash_of_the_weights_is_computed_once(hub_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     computed: list[int] = []
 

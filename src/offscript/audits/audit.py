@@ -1,5 +1,6 @@
 """An audit: plan what can be asked, measure what is not yet answered, store, and hand over a record for the page."""
 
+import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,6 +8,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Protocol
 
+from offscript._files import write_json
 from offscript._specification import nearest
 from offscript.audits.results import AuditedQuestion, AuditPart
 from offscript.audits.store import Store, read_document, read_results, write_results
@@ -16,6 +18,10 @@ from offscript.measures.question import Answer, Progress, Question, Settings, Si
 from offscript.measures.registry import question as question_named
 from offscript.measures.registry import questions
 from offscript.measures.subject import Subject
+
+_PACE = "pace.json"
+_SCALES = (1.0, 1.15, 1.35, 1.6, 2.0, 3.0)
+"""How many times its share of the time a question may take, where other questions need less than theirs."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +38,14 @@ class Plan:
 
     asked: tuple[Planned, ...]
     left_out: tuple[tuple[Question[Any], str], ...]
+
+    def tokens(self, subject: Subject) -> int:
+        """About how many tokens the models will read or draw."""
+        return sum(each.question.tokens(subject, each.settings) for each in self.asked)
+
+    def figures(self, subject: Subject) -> dict[str, Sequence[str] | None]:
+        """The names of the figures that each question may give, where it knows them."""
+        return {each.question.name: each.question.figures(subject, each.settings) for each in self.asked}
 
 
 @dataclass(frozen=True)
@@ -91,11 +105,8 @@ def plan_audit(
         _require_settings(question_named(name), values)
     chosen = [each for each in known.values() if each.name in named or (not only and each.asked_by_default)]
     lacks = {each.name: each.missing(subject, changed.get(each.name, {})) for each in chosen}
-    asked = tuple(
-        Planned(each, _settings(each, subject, changed.get(each.name, {})))
-        for each in chosen
-        if lacks[each.name] is None
-    )
+    possible = [each for each in chosen if lacks[each.name] is None]
+    asked = _planned(possible, subject, changed)
     left_out = tuple((each, str(lack)) for each in chosen if (lack := lacks[each.name]) is not None)
     if not asked:
         raise OffscriptError("no question can be asked", why=f"{left_out[0][0].name} {left_out[0][1]}")
@@ -127,6 +138,8 @@ def run_audit(subject: Subject, plan: Plan, out: Path, observer: AuditObserver |
         "samples": subject.samples,
         "length": subject.length,
         "seed": subject.seed,
+        "pace": subject.pace if subject.has_model and subject.is_large else None,
+        "reading": subject.model.reading if subject.has_model else "",
         "seconds": round(time.monotonic() - began, 1),
     }
     audit = AuditPart(
@@ -143,6 +156,27 @@ def run_audit(subject: Subject, plan: Plan, out: Path, observer: AuditObserver |
     )
     measurements = [entry for section in sections for entry in section.measurements]
     return read_record(write_results(out, subject.model.name, measurements, config=config, audit=audit))
+
+
+def remembered_pace(out: Path, *key: str | None) -> float | None:
+    """The pace that an earlier run in this folder was planned with, so that a stopped run resumes with its sizes.
+
+    Args:
+        out: The folder of the audit.
+        key: What it belongs to: model, oracle and device.
+    """
+    path = out / _PACE
+    try:
+        stored = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        pace = stored.get("pace") if stored.get("of") == list(key) else None
+        return float(pace) if pace is not None and pace > 0 else None
+    except (ValueError, TypeError, AttributeError):
+        return None  # a damaged file: measure again
+
+
+def remember_pace(out: Path, model: str | None, oracle: str | None, device: str, pace: float) -> None:
+    """Keep a pace for a run that resumes."""
+    write_json(out / _PACE, {"of": [model, oracle, device], "pace": pace})
 
 
 def read_record(results: Path) -> Record:
@@ -210,6 +244,26 @@ def _require_settings(question: Question[Any], names: Iterable[str]) -> None:
     for name in names:
         if name not in known:
             raise OffscriptError(f"{question.name} has no setting {name!r}", next=nearest(name, known))
+
+
+def _planned(
+    asked: Sequence[Question[Any]], subject: Subject, changes: Mapping[str, Mapping[str, Any]]
+) -> tuple[Planned, ...]:
+    """Divide the time by the questions' shares; what some leave unused is divided again among all."""
+    total, planned = max(1, sum(each.share for each in asked)), tuple[Planned, ...]()
+    for scale in _SCALES:
+        made = []
+        for each in asked:
+            subject.part = scale * each.share / total
+            made.append(Planned(each, _settings(each, subject, changes.get(each.name, {}))))
+        candidate = Plan(tuple(made), ())
+        if planned and subject.seconds_for(candidate.tokens(subject)) > subject.budget.seconds:
+            break
+        planned = candidate.asked
+        if not asked or not subject.has_model or not subject.is_large:
+            break
+    subject.part = 1.0
+    return planned
 
 
 def _settings(question: Question[Any], subject: Subject, changes: Mapping[str, Any]) -> Settings:

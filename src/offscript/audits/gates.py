@@ -10,6 +10,7 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Protocol
 
 from offscript._specification import nearest
@@ -104,15 +105,26 @@ def parse_gate(text: str) -> Gate:
     return Gate(f"{found['question']}.{name}", side, found["relation"], threshold)
 
 
-def require_asked(gates: Iterable[Gate], questions: Iterable[str]) -> None:
-    """Refuse a gate on a question that will have no figures, before the work is done."""
-    known = list(questions)
+def require_asked(gates: Iterable[Gate], figures: Mapping[str, Sequence[str] | None]) -> None:
+    """Refuse a gate on a figure that the run will not have, before the work is done.
+
+    Args:
+        gates: The gates.
+        figures: By question, the names of its figures, with `*` for any characters; None where nobody knows them.
+    """
     for gate in gates:
-        if gate.question not in known:
+        if gate.question not in figures:
             raise OffscriptError(
                 f"cannot use the gate {gate}",
                 why=f"{gate.question} is not asked in this run",
-                next=nearest(gate.question, known),
+                next=nearest(gate.question, figures),
+            )
+        names, wanted = figures[gate.question], gate.figure.partition(".")[2]
+        if names is not None and not any(fnmatchcase(wanted, pattern) for pattern in names):
+            raise OffscriptError(
+                f"cannot use the gate {gate}",
+                why=f"this run will have no figure {gate.figure}",
+                next=nearest(gate.figure, [f"{gate.question}.{name}" for name in names]),
             )
 
 

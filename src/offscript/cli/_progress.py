@@ -1,6 +1,7 @@
 """Progress on standard error: what is done, how fast, and the time left."""
 
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,39 +38,66 @@ def progress_bar(*, quiet: bool) -> Bar:
 @contextmanager
 def counting(description: str, total: int | None = None, *, quiet: bool) -> Iterator["Counter"]:
     """A bar that counts up to a total, which may become known later."""
-    with progress_bar(quiet=quiet) as bar:
-        lines = Lines(description, quiet=quiet)
+    with progress_bar(quiet=quiet) as bar, Lines(description, quiet=quiet) as lines:
         lines.start(total or 0)
         yield Counter(bar, bar.add_task(description, total=total, note=""), lines)
 
 
 class Lines:
-    """Off a terminal, what a bar would show: a line after 3 s of work, then one every 30 s."""
+    """Off a terminal, what a bar would show: a line after 3 s of work, then one every 30 s.
+
+    Between `with` and its end a thread sees to the lines of work that counts nothing, such as loading a model.
+    """
 
     FIRST, NEXT = 3.0, 30.0
 
     def __init__(self, name: str, *, quiet: bool) -> None:
         self._name, self._silent = name, quiet or Console(stderr=True).is_terminal
+        self._ended, self._lock = threading.Event(), threading.RLock()
         self.start(0)
+
+    def __enter__(self) -> "Lines":
+        if not self._silent:
+            threading.Thread(target=self._watch, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+
+    def begin(self, name: str) -> None:
+        """Other work begins."""
+        with self._lock:
+            self._name = name
+            self.start(0)
+
+    def _watch(self) -> None:
+        while not self._ended.wait(0.5):
+            self.advance(0)
 
     def start(self, total: int) -> None:
         """Begin to count up to a total."""
-        self._total, self._done, self._began = total, 0, time.monotonic()
-        self._due, self._first = self._began + self.FIRST, (0.0, 0)
+        with self._lock:
+            self._total, self._done, self._began = total, 0, time.monotonic()
+            self._due, self._first = self._began + self.FIRST, (0.0, 0)
 
     def advance(self, done: int, note: str = "") -> None:
         """So many more are done."""
-        self._done += done
-        now = time.monotonic()
-        if not self._first[1]:
-            self._first = now, self._done  # what comes before, such as loading, says nothing of the rate
-        if self._silent or now < self._due:
-            return
-        self._due, spent, estimate = now + self.NEXT, now - self._began, ""
-        if self._first[1] < self._done < self._total:
-            left = (now - self._first[0]) / (self._done - self._first[1]) * (self._total - self._done)
-            estimate = f", about {_duration(left)} left"
-        self.say(f"{self._name}: {self._done:,} of {self._total:,} in {_duration(spent)}{estimate}{note}")
+        with self._lock:
+            self._done += done
+            now = time.monotonic()
+            if not self._first[1]:
+                self._first = now, self._done  # what comes before, such as loading, says nothing of the rate
+            if self._silent or now < self._due:
+                return
+            self._due, spent = now + self.NEXT, duration(now - self._began)
+            progress = f"{self._done:,} of {self._total:,} in {spent}" if self._total else f"{spent} so far"
+            self.say(f"{self._name}: {progress}{self._estimate(now)}{note}")
+
+    def _estimate(self, now: float) -> str:
+        if not self._first[1] < self._done < self._total:
+            return ""
+        left = (now - self._first[0]) / (self._done - self._first[1]) * (self._total - self._done)
+        return f", about {duration(left)} left"
 
     def say(self, line: str) -> None:
         """Print a line where there is no bar."""
@@ -77,7 +105,8 @@ class Lines:
             print(line, file=sys.stderr, flush=True)
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """In seconds, or in minutes where there are many."""
     return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
@@ -132,25 +161,33 @@ class AuditBar:
     """Follows an audit: which question, how much of it is done, and the time left."""
 
     def __init__(self, *, quiet: bool) -> None:
-        self._bar, self._quiet, self._began = progress_bar(quiet=quiet), quiet, time.monotonic()
-        self._task, self._title, self._lines = TaskID(0), "", Lines("", quiet=quiet)
+        self._bar, self._began = progress_bar(quiet=quiet), time.monotonic()
+        self._task, self._title, self._lines = TaskID(0), "", Lines("Loading and planning", quiet=quiet)
 
     def __enter__(self) -> "AuditBar":
         self._bar.start()
+        self._lines.__enter__()
         self._task = self._bar.add_task("Loading and planning", total=None, note="")
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._lines.__exit__()
         if kind is None:
             self._finish()
         self._bar.stop()
         if kind is KeyboardInterrupt:
             self._bar.console.print("offscript: stopped; answers so far are stored, and the same command resumes")
 
+    def say(self, line: str) -> None:
+        """Print a line, above the bar where there is one."""
+        self._lines.say(line)
+        if not self._bar.disable:
+            self._bar.console.print(escape(line))
+
     def question(self, number: int, total: int, title: str, *, stored: bool) -> None:
         self._finish()
         self._title, self._began = f"[{number}/{total}] {title}", time.monotonic()
-        self._lines = Lines(self._title, quiet=self._quiet)
+        self._lines.begin(self._title)
         self._lines.say(f"{self._title}{' (stored by an earlier run)' if stored else ''}")
         note = "stored by an earlier run" if stored else ""
         self._task = self._bar.add_task(escape(self._title), total=None, note=note)
@@ -163,7 +200,4 @@ class AuditBar:
         if self._task in self._bar.task_ids:
             self._bar.remove_task(self._task)
         if self._title:
-            done = f"{self._title}: {_duration(time.monotonic() - self._began)}"
-            self._lines.say(done)
-            if not self._bar.disable:
-                self._bar.console.print(escape(done))
+            self.say(f"{self._title}: {duration(time.monotonic() - self._began)}")

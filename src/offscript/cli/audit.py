@@ -2,12 +2,16 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from offscript.cli._conclusion import FailOn, Summary, conclude
 from offscript.cli._options import Device, Json, Limit, Out, Quiet, Seed
+
+if TYPE_CHECKING:
+    from offscript.audits.audit import Plan
+    from offscript.measures.subject import Subject
 
 STUDENT, ORACLE = "offscript/news-student", "offscript/news"
 
@@ -35,6 +39,12 @@ def audit(
         list[str] | None,
         typer.Option("--set", help="QUESTION.SETTING=VALUE, as in exposure.samples=2000. May be given several times."),
     ] = None,
+    pace: Annotated[
+        float | None,
+        typer.Option(
+            min=0.1, help="Plan the audit of a large model for this many tokens per second; measured without it."
+        ),
+    ] = None,
     fail_on: FailOn = None,
     summary: Summary = None,
     as_json: Json = False,
@@ -42,7 +52,7 @@ def audit(
 ) -> None:
     """Audit a model and write one HTML page. A run that was stopped resumes."""
     from offscript._specification import split_specifications
-    from offscript.audits.audit import plan_audit, run_audit
+    from offscript.audits.audit import plan_audit, remember_pace, remembered_pace, run_audit
     from offscript.audits.gates import parse_gate, require_asked
     from offscript.audits.shares import Sharing
     from offscript.audits.workers import Place
@@ -56,6 +66,7 @@ def audit(
     gates = [parse_gate(text) for text in fail_on or ()]
     if model is None:
         model, oracle = STUDENT, oracle or ORACLE
+    require_writable(out)
     subject = Subject(
         model,
         oracle,
@@ -67,18 +78,33 @@ def audit(
         batch_size=batch_size,
         limit=limit,
         associations=associations,
+        pace=pace or remembered_pace(out, model, oracle, device),
         shared_deviations=None
         if oracle is None or shares == 1
         else Sharing(model, oracle, out, shares, Place(on, device=device)),
     )
-    require_writable(out)
     with AuditBar(quiet=quiet) as bar:
         plan = plan_audit(subject, split_specifications(only), settings_of(changes or ()))
-        require_asked(gates, [planned.question.name for planned in plan.asked])
+        require_asked(gates, plan.figures(subject))
+        if subject.has_model:
+            remember_pace(out, model, oracle, device, subject.pace)
+            bar.say(estimate(plan, subject))
         record = run_audit(subject, plan, out, observer=bar)
     page = record.results.with_name("audit.html")
     write_page(record, page)
     conclude(record, page, gates, summary=summary, as_json=as_json)
+
+
+def estimate(plan: "Plan", subject: "Subject") -> str:
+    """How long the questions will take, in words."""
+    from offscript.cli._progress import duration
+
+    tokens = plan.tokens(subject)
+    allowed = f" ({subject.budget.value} allows {duration(subject.budget.seconds)})" if subject.is_large else ""
+    return (
+        f"{len(plan.asked)} questions, about {float(f'{tokens:.2g}'):,.0f} tokens at {subject.pace:,.0f} per second: "
+        f"about {duration(subject.seconds_for(tokens))}{allowed}"
+    )
 
 
 def require_writable(out: Path) -> None:

@@ -227,6 +227,8 @@ class Question(Generic[SettingsT]):
     """Not listed: part of another question's work."""
     renamed: ClassVar[Mapping[str, str]] = {}
     """Settings that had another name in earlier versions, and what to use instead."""
+    share: ClassVar[int] = 2
+    """Its part of the time that an audit of a large model has, compared with the other questions' parts."""
     headlines: ClassVar[tuple[str, ...]] = ()
     """The figures it is known by, for comparisons: the first that the runs share."""
     compared: ClassVar[tuple[Compared, ...]] = ()
@@ -243,6 +245,18 @@ class Question(Generic[SettingsT]):
     def measure(self, subject: "Subject", settings: SettingsT, progress: Progress) -> Answer:
         """The figures, with what is to be shown beside them."""
         raise NotImplementedError
+
+    def tokens(self, subject: "Subject", settings: SettingsT) -> int:
+        """About how many tokens models read or draw for an answer, for estimates of time."""
+        known = settings.model_dump()
+        return int(known.get("samples") or 0) * int(known.get("length") or subject.length)
+
+    def figures(self, subject: "Subject", settings: SettingsT) -> Sequence[str] | None:
+        """Names of the figures that `measure` may give, with `*` for any characters; None where nobody knows.
+
+        A gate on a figure that is not among them is refused before anything is measured.
+        """
+        return None
 
     def tests(self, figures: "Mapping[str, Measurement]") -> dict[str, float]:
         """P-values of the hypotheses that the finding rests on, by name; none by default.

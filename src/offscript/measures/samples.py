@@ -27,6 +27,7 @@ class Samples(Question[SampleSettings]):
     takes = (Need.oracle,)
     flags = ("seed", "device")
     asked_by_default = True
+    share = 0
 
     def plan(self, subject: "Subject") -> SampleSettings:
         """A handful."""

@@ -36,8 +36,14 @@ FEWEST = 50
 _LOG_PROBABILITIES = 1 << 23
 """Of one step of a batch: 32 MB, and several times that while they are sampled from."""
 
-_TOKENS_OF_A_TEST = 60
+TOKENS_OF_A_TEST = 60
 """About what the three sentences of an association test come to, contexts included."""
+
+SMALL = 20_000_000
+"""Weights up to which a model is asked as much as the budget says on any machine, for the same figures anywhere."""
+
+_WORKING = 0.75
+"""The part of an audit's time in which the model works; loading, statistics and the page take the rest."""
 
 
 class Budget(str, Enum):
@@ -53,9 +59,9 @@ class Budget(str, Enum):
         return {"quick": 500, "standard": 20_000, "paper": 100_000}[self.value]
 
     @property
-    def effort(self) -> float:
-        """Weights read times tokens that one question may take: for `quick`, 74,000 tokens of 135 million weights."""
-        return {"quick": 1e13, "standard": 4e14, "paper": math.inf}[self.value]
+    def seconds(self) -> float:
+        """How long an audit of a large model may take."""
+        return {"quick": 600.0, "standard": 7200.0, "paper": math.inf}[self.value]
 
 
 class Subject:
@@ -75,6 +81,7 @@ class Subject:
         associations: a file of association tests in StereoSet's layout.
         device: where models run.
         shared_deviations: finds the deviations behind EB-C on several workers.
+        pace: tokens per second that pass through the models, for planning; measured where it is not given.
     """
 
     def __init__(
@@ -91,11 +98,13 @@ class Subject:
         associations: str | None = None,
         device: str = "cpu",
         shared_deviations: Callable[..., Any] | None = None,
+        pace: float | None = None,
     ) -> None:
         self._model, self._oracle = model, oracle
         self.corpus, self.budget, self.seed, self.length = tuple(corpus), budget, seed, length
         self._batch_size, self.limit, self.associations, self.device = batch_size, limit, associations, device
         self.shared_deviations = shared_deviations
+        self._pace, self.part = pace, 1.0
         self._gold: dict[Any, Any] = {}
         if isinstance(model, LanguageModel) and isinstance(oracle, LanguageModel):
             require_same_vocabulary(model, oracle)
@@ -146,13 +155,36 @@ class Subject:
     def affordable(self, tokens: int, most: int | None = None) -> int:
         """How many samples a question may take whose every sample costs so many tokens of the model.
 
-        It depends on the model's size and not on the machine's speed, so that a run makes the same figures anywhere.
+        For small models that is the budget's number on any machine; for large ones it is what the question's part of
+        the time pays for.
         """
-        return min(self.samples, most or self.samples, self._within_effort(tokens, self.samples, self.oracle))
+        return min(self.samples, most or self.samples, self._within_time(tokens, self.samples))
 
-    def _within_effort(self, tokens: int, wanted: int, oracle: LanguageModel | None = None) -> int:
-        cost = max(1, tokens * sum(_weights_of(model) for model in (self.model, oracle) if model is not None))
-        return max(FEWEST, int(min(self.budget.effort / cost, wanted)))
+    def _within_time(self, tokens: int, wanted: int) -> int:
+        if not self.is_large or math.isinf(self.budget.seconds):
+            return max(FEWEST, wanted)
+        available = self.budget.seconds * _WORKING * self.part * self.pace
+        return max(FEWEST, int(min(available / max(1, tokens), wanted)))
+
+    @cached_property
+    def is_large(self) -> bool:
+        """Whether sizes depend on how fast the models are here."""
+        return sum(_weights_of(model) for model in self._models) > SMALL
+
+    @property
+    def _models(self) -> list[LanguageModel]:
+        return [model for model in (self.model, self.oracle) if model is not None]
+
+    @cached_property
+    def pace(self) -> float:
+        """Tokens per second that pass through model and oracle: as given, else measured now."""
+        from offscript.measures.pace import measure_pace
+
+        return self._pace or measure_pace(self._models, rows=self.rows_at_once())
+
+    def seconds_for(self, tokens: int) -> float:
+        """How long so many tokens will take, with what else there is to do."""
+        return tokens / self.pace / _WORKING
 
     def rows_at_once(self, usual: int = 256) -> int:
         """The batch size, or a question's usual one; less where the vocabulary is large."""
@@ -274,7 +306,7 @@ class Subject:
 
     def affordable_tests(self) -> int:
         """How many association tests the budget allows."""
-        return self._within_effort(_TOKENS_OF_A_TEST, sys.maxsize)
+        return self._within_time(TOKENS_OF_A_TEST, sys.maxsize)
 
     @cached_property
     def recipe(self) -> dict[str, Any]:

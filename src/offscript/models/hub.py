@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from offscript._catalogue import HUB, MODELS, SHIPPED, shipped_models
-from offscript._specification import Setting, parse_specification
+from offscript._specification import Setting, Specification, parse_specification
 from offscript.corpora.vocabularies import HubVocabulary
 from offscript.errors import OffscriptError
 from offscript.models.language_model import (
@@ -51,29 +51,58 @@ class _Past(State):
 
 
 class HubLanguageModel(LanguageModel):
-    """A `transformers` causal model with its tokenizer; the distribution covers the network's whole output."""
+    """A `transformers` causal model with its tokenizer; the distribution covers the network's whole output.
+
+    Args:
+        network: The network.
+        tokenizer: Its tokenizer.
+        name: What the model is called.
+        start: The token, or its id, that stands before position 0; the tokenizer's own by default.
+        chat: A user's message. The chat template makes it, and `system` before it, the beginning of a conversation,
+            and every text that is scored or drawn is the answer.
+        system: What the system says first.
+    """
 
     vocabulary: HubVocabulary
 
-    def __init__(self, network: Any, tokenizer: Any, name: str = "hub", *, start: Setting | None = None) -> None:
-        self.network, self.name = network.eval(), name if start is None else f"{name},start={start}"
+    def __init__(
+        self,
+        network: Any,
+        tokenizer: Any,
+        name: str = "hub",
+        *,
+        start: Setting | None = None,
+        chat: Setting | None = None,
+        system: Setting | None = None,
+    ) -> None:
+        given = {"start": start, "chat": chat, "system": system}
+        self._given = {key: value for key, value in given.items() if value is not None}
+        self.network, self.name = network.eval(), str(Specification(name, self._given))
         size = network.get_output_embeddings().weight.shape[0]
-        first = None if start is None else _id_of(start, tokenizer, name)
+        self._opening = _opening(tokenizer, name, start, chat, system)
+        first = self._opening[-1] if self._opening else None
         self.vocabulary = HubVocabulary(tokenizer, size=size, name=name, start=first)
         self._keeps_logits = "logits_to_keep" in inspect.signature(network.forward).parameters
 
     @classmethod
     def load(
-        cls, name: str, *, dtype: str = "float32", start: Setting | None = None, trust: Setting = 0, device: str = "cpu"
+        cls,
+        name: str,
+        *,
+        dtype: str = "float32",
+        start: Setting | None = None,
+        chat: Setting | None = None,
+        system: Setting | None = None,
+        trust: Setting = 0,
+        device: str = "cpu",
     ) -> "HubLanguageModel":
         """From a folder, a `.gguf` file or a Hub id (`ID@REVISION`); weights are safetensors or GGUF, never pickles.
 
-        `start` is the token, or its id, that stands before position 0; the tokenizer's own by default. Python code
-        that the model brings along runs only with `trust=1`.
+        Python code that the model brings along runs only with `trust=1`; the other settings are those of the class.
         """
         precision = torch_dtype(dtype)
         network, tokenizer = open_pretrained("AutoModelForCausalLM", name, locate(name, trust=trust), precision)
-        return cls(network.to(device), tokenizer, name, start=start)
+        return cls(network.to(device), tokenizer, name, start=start, chat=chat, system=system)
 
     @property
     def device(self) -> torch.device:
@@ -82,8 +111,25 @@ class HubLanguageModel(LanguageModel):
 
     @property
     def weight_hash(self) -> str:
-        weights, start = weight_hash_of(self.network), self.vocabulary.given_start
-        return weights if start is None else hashlib.sha256(f"{weights} {start}".encode()).hexdigest()
+        weights, opening = weight_hash_of(self.network), self._opening
+        if not opening:
+            return weights
+        read = opening[0] if len(opening) == 1 else opening
+        return hashlib.sha256(f"{weights} {read}".encode()).hexdigest()
+
+    @property
+    def reading(self) -> str:
+        tokenizer = self.vocabulary.tokenizer
+        if "chat" in self._given:
+            return f"Every text is an answer in a chat; before it stands {tokenizer.decode(self._opening)!r}."
+        start = tokenizer.convert_ids_to_tokens(self.vocabulary.start)
+        plain = f"Every text begins after the start token {start}."
+        if tokenizer.chat_template is None:
+            return plain
+        return (
+            f"{plain} The model has a chat template, so it is probably tuned to follow instructions; here it reads and "
+            "writes plain text. Add ,chat=MESSAGE to the model string for its answers in a chat."
+        )
 
     def begin(self, rows: int) -> _Past:
         return _Past(rows, None)
@@ -94,13 +140,13 @@ class HubLanguageModel(LanguageModel):
     def read(self, state: State, tokens: Tensor) -> tuple[Tensor, _Past]:
         assert isinstance(state, _Past)
         with torch.inference_mode():
-            logits, cache = self._run(tokens, state.cache, keep=1)
+            logits, cache = self._run(tokens, self._opened(state.cache, len(tokens)), keep=1)
             return logits[:, -1].float().log_softmax(dim=-1), _Past(state.rows, cache)
 
     def score(self, tokens: Tensor, positions: range | None = None) -> Iterator[Scored]:
         asked = checked_positions(tokens, positions)
         inputs = preceded_by_start(tokens, self.vocabulary.start)
-        cache = None
+        cache = self._opened(None, len(tokens))
         if asked.start:
             with torch.inference_mode():
                 _, cache = self._run(inputs[:, : asked.start], cache, keep=1)
@@ -109,6 +155,13 @@ class HubLanguageModel(LanguageModel):
                 logits, cache = self._run(inputs[:, chunk.start : chunk.stop], cache, keep=len(chunk))
                 log_probs = logits.float().log_softmax(dim=-1)
             yield Scored(chunk, log_probs)
+
+    def _opened(self, cache: Any, rows: int) -> Any:
+        """The cache, or where nothing is read yet, one of what stands before the start token."""
+        if cache is not None or len(self._opening) < 2:
+            return cache
+        with torch.inference_mode():
+            return self._run(torch.tensor(self._opening[:-1]).expand(rows, -1), None, keep=1)[1]
 
     def _run(self, inputs: Tensor, cache: Any, *, keep: int) -> tuple[Tensor, Any]:
         self._require_room(inputs.shape[1] + (0 if cache is None else cache.get_seq_length()))
@@ -122,6 +175,31 @@ class HubLanguageModel(LanguageModel):
             raise OffscriptError(
                 f"{tokens} tokens are more than the model's context of {context}", next="ask for shorter sequences"
             )
+
+
+def _opening(
+    tokenizer: Any, name: str, start: Setting | None, chat: Setting | None, system: Setting | None
+) -> list[int]:
+    """What is read before every text, where it is not the tokenizer's own start token."""
+    if chat is None:
+        if system is not None:
+            raise OffscriptError(f"{name},system={system} without a chat", next="add chat=MESSAGE, the user's part")
+        return [] if start is None else [_id_of(start, tokenizer, name)]
+    if start is not None:
+        raise OffscriptError(f"{name} with chat= and start=", next="give one of them: a chat has its own start")
+    if tokenizer.chat_template is None:
+        raise OffscriptError(f"{name} has no chat template", next="leave chat= out, or name an instruction-tuned model")
+    from jinja2 import TemplateError
+
+    said = [
+        {"role": role, "content": str(text)} for role, text in (("system", system), ("user", chat)) if text is not None
+    ]
+    try:
+        text = tokenizer.apply_chat_template(said, add_generation_prompt=True, tokenize=False)
+    except TemplateError as fault:
+        raise OffscriptError(f"the chat template of {name} refuses the messages", why=str(fault)) from fault
+    ids: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
+    return ids
 
 
 def _id_of(token: Setting, tokenizer: Any, name: str) -> int:

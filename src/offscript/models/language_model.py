@@ -66,6 +66,11 @@ class LanguageModel(ABC):
         return self
 
     @property
+    def reading(self) -> str:
+        """What the model reads before every text, in a sentence for the page; empty where that goes without saying."""
+        return ""
+
+    @property
     def device(self) -> torch.device:
         """Where tokens are read and distributions are answered."""
         return torch.device("cpu")

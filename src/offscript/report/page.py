@@ -66,5 +66,7 @@ def command_for(record: Record, question: str) -> str:
     if record.config.get("associations") is not None:
         words += ["--associations", record.config["associations"]]
     words += ["--only", question, "--budget", str(record.config["budget"]), "--seed", str(record.config["seed"])]
+    if record.config.get("pace") is not None:
+        words += ["--pace", f"{record.config['pace']:g}"]
     words += ["--length", str(record.config["length"]), "--limit", str(record.config["samples"])]
     return shlex.join(words)

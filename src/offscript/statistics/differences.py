@@ -31,6 +31,7 @@ from offscript.statistics.resampling import RESAMPLES, estimates_of_draws, perce
 
 MOVER = "both intervals, as independent (MOVER)"
 _SMALL, _SMALL_SHARES = 12, 100
+_FARTHEST = 6.0  # standard errors; beyond, tails are too thin for their quantiles to be exact
 
 Counts = tuple[npt.ArrayLike, npt.ArrayLike]
 """Successes and trials of each item, [n] each."""
@@ -239,9 +240,9 @@ def differences_from_best(
 ) -> tuple[int, list[Difference]]:
     """Which column has the largest mean, and how far the others are below it, on the same items.
 
-    The best is chosen by the same items, so its lead over the others must be compared with the leads that any column
-    has over any other by chance: intervals and p-values hold for all pairs of columns at once (the largest studentised
-    difference in resamples of the items).
+    The best is chosen by the same items, so chance alone gives it a lead. That lead is compared with the largest lead
+    of any column over any other in resamples of the items, in standard errors: intervals and p-values hold for all
+    pairs of columns at once.
 
     Args:
         values: Values [n, systems]; each row belongs to one item.
@@ -262,9 +263,13 @@ def differences_from_best(
     shifts = resampled(lambda weights: weights @ centred, [n], resamples, generator)  # [resamples, systems]
     leads = [(np.abs(shifts - shifts[:, [system]]) / errors[system]).max(axis=1) for system in range(len(means))]
     largest = np.max(leads, axis=0)  # [resamples]
-    wider = student_quantile(n - 1, (1 + level) / 2) / normal_quantile((1 + level) / 2) * math.sqrt(n / (n - 1))
-    largest *= wider  # resamples vary less than samples, and their errors not at all
-    reach = float(np.quantile(largest, level, method="higher"))
+    largest *= math.sqrt(n / (n - 1))  # resamples vary less than samples
+    reach = float(np.sort(largest)[min(len(largest) - 1, math.ceil(level * (len(largest) + 1)) - 1)])
+    # The errors of the resamples are those of the sample; as far out as the largest of many leads Student's t, which
+    # knows that errors vary, is much wider than the normal distribution.
+    inside = 1 - normal_tails(min(reach, _FARTHEST)) / 2
+    wider = max(1.0, student_quantile(n - 1, inside) / normal_quantile(inside)) if reach > 0 else 1.0
+    largest, reach = largest * wider, reach * wider
     differences = []
     for value, error in zip((means[best] - means).tolist(), errors[best].tolist(), strict=True):
         spread = 0.0 if math.isinf(error) else error

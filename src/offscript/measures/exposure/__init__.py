@@ -65,6 +65,7 @@ class Exposure(Question[ExposureSettings]):
     Settings = ExposureSettings
     needs = (Need.model, Need.gold)
     asked_by_default = True
+    share = 3
     headlines = ("eb_c.js", "mgd_gap.js", "eb_m.js")
     compared = (
         Compared("eb_c.js", "EB-C (js)", 1.0),
@@ -87,7 +88,22 @@ class Exposure(Question[ExposureSettings]):
             )
         length = subject.usual_length(subject.samples)
         rows = subject.rows(count=subject.samples, length=length)
-        return ExposureSettings(samples=subject.affordable(4 * length, most=len(rows)), length=length)
+        return ExposureSettings(samples=subject.affordable(3 * length, most=len(rows)), length=length)
+
+    def tokens(self, subject: "Subject", settings: ExposureSettings) -> int:
+        """Draws and readings of every sample."""
+        length, with_text = settings.length or subject.length, bool(subject.corpus) and settings.data == "corpus"
+        return (3 + (not with_text) + 2 * len(settings.histories)) * length * settings.samples
+
+    def figures(self, subject: "Subject", settings: ExposureSettings) -> Sequence[str]:
+        """EB-C and deviations against an oracle; else what can be said from text."""
+        if not subject.has_oracle:
+            from offscript.measures.exposure.gap import GAP_DISTANCES
+
+            kinds = ("mgd_gap", "mgd_gap_p", "mgd_model", "mgd_data", "eb_m", "eb_m_plain")
+            return [f"{kind}.{name}" for kind in kinds for name in settings.distances if name in GAP_DISTANCES]
+        kinds = ("eb_c", "cgd_*", *(("eb_m", "mgd_*") if settings.marginal else ()))
+        return [f"{kind}.{name}" for kind in kinds for name in settings.distances]
 
     def measure(self, subject: "Subject", settings: ExposureSettings, progress: Progress) -> Answer:
         """By sampling, or by enumeration."""

@@ -32,6 +32,7 @@ _SHOWN = 8
 _DECIDED = "supported_of_decided"
 _CURVES = {_DECIDED: "Supported among the decided", "not_enough_info": "Not decided"}
 _MARGIN = 0.05
+_KINDS = ("prompted", "free")
 
 
 class FactualitySettings(Settings):
@@ -65,6 +66,19 @@ class Factuality(Question[FactualitySettings]):
         return FactualitySettings(
             samples=subject.affordable(cost, most=_STATEMENTS[subject.budget.value]), length=length
         )
+
+    def tokens(self, subject: "Subject", settings: FactualitySettings) -> int:
+        """A completion and a free text with every sampler."""
+        from offscript.measures.factuality.estimation import COMPLETION
+
+        return len(settings.samplers) * (settings.length + 2 * COMPLETION) * settings.samples
+
+    def figures(self, subject: "Subject", settings: FactualitySettings) -> Sequence[str]:
+        """Shares by sampler and kind of statement, and what changes from the first sampler to the last."""
+        shares = ("supported", "refuted", "not_enough_info", _DECIDED, "checkable")
+        labels = [sampler.replace(",", ";") for sampler in settings.samplers]
+        names = [f"{label}.{kind}.{share}" for label in labels for kind in _KINDS for share in shares]
+        return [*names, *(f"change.{kind}.{share}" for kind in _KINDS for share in (_DECIDED, "not_enough_info"))]
 
     def measure(self, subject: "Subject", settings: FactualitySettings, progress: Progress) -> Answer:
         """Draw statements with every sampler and check each."""
@@ -146,7 +160,7 @@ class Factuality(Question[FactualitySettings]):
         """Verdicts, what is supported of the decided, and what cannot be decided, by sampler and kind of statement."""
         charts: list[Chart] = []
         figures = {entry.name: entry for entry in measurements}
-        for kind in ("prompted", "free"):
+        for kind in _KINDS:
             verdicts: dict[str, dict[str, Measurement]] = {}
             for verdict in ("supported", "refuted"):
                 for sampler, entry in _by_sampler(figures, kind, verdict).items():

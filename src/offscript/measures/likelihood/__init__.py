@@ -1,6 +1,6 @@
 """How well a model predicts a text: nats per token, perplexity, bits per character."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from offscript.measures.question import (
@@ -38,13 +38,27 @@ class Likelihood(Question[GoldSettings]):
     Settings = GoldSettings
     needs = (Need.model, Need.gold)
     asked_by_default = True
+    share = 1
     headlines = ("ppl",)
     compared = (Compared("nll"), Compared("bpc"))
     gauges = (Gauge("ppl", "perplexity"),)
 
     def plan(self, subject: "Subject") -> GoldSettings:
         """As many sentences as the budget has samples."""
-        return GoldSettings(samples=subject.samples, length=subject.length, whole=False)
+        samples = subject.affordable(subject.usual_length(subject.samples) if subject.corpus else subject.length)
+        return GoldSettings(samples=samples, length=subject.length, whole=False)
+
+    def tokens(self, subject: "Subject", settings: GoldSettings) -> int:
+        """Every token of the text once."""
+        if not subject.corpus:
+            return (settings.samples or 0) * (settings.length or subject.length)
+        return sum(len(row) for row in subject.gold(settings).tokens)
+
+    def figures(self, subject: "Subject", settings: GoldSettings) -> Sequence[str]:
+        """Without the end token too, where texts have one."""
+        names = ("nll", "ppl", "bpc")
+        ends = () if subject.model.vocabulary.end is None else ("nll_without_end", "ppl_without_end")
+        return (*names, *ends, "never_drawn")
 
     def measure(self, subject: "Subject", settings: GoldSettings, progress: Progress) -> Answer:
         """Score every sentence once."""
@@ -61,4 +75,8 @@ class Likelihood(Question[GoldSettings]):
         if not figures:
             return None
         nll, ppl, bpc = (with_interval(figures[name]) for name in ("nll", "ppl", "bpc"))
-        return Finding(f"Perplexity {ppl}", f"That is {nll} nats per token and {bpc} bits per character.")
+        sentence = f"That is {nll} nats per token and {bpc} bits per character."
+        if "ppl_without_end" in figures:
+            plain, cost = (with_interval(figures[f"{name}_without_end"]) for name in ("ppl", "nll"))
+            sentence += f" Without the token that ends each text: perplexity {plain}, {cost} nats per token."
+        return Finding(f"Perplexity {ppl}", sentence)

@@ -23,7 +23,8 @@ def measure_likelihood(
 ) -> list[Measurement]:
     """`nll` (nats per token), `ppl` and `bpc` (bits per character, an end token counting as one), over all the texts.
 
-    Of an approximation also `never_drawn`: the share of tokens to which nothing but its floor gives a probability.
+    Where texts have an end token, `nll_without_end` and `ppl_without_end` leave it out: other tools often do. Of an
+    approximation also `never_drawn`: the share of tokens to which nothing but its floor gives a probability.
 
     Args:
         model: The model to measure.
@@ -39,6 +40,7 @@ def measure_likelihood(
     totals = -judged.log_likelihoods
     lengths = np.array([len(row) for row in texts.tokens], dtype=np.float64)
     characters = np.array(texts.characters, dtype=np.float64)
+    endings = judged.endings
     recipe = {
         "measure": "likelihood",
         "model": model.name,
@@ -52,6 +54,11 @@ def measure_likelihood(
         "ppl": (perplexity_interval(totals, lengths), np.exp(totals / lengths), lengths),
         "bpc": (rate_interval(totals / math.log(2), characters), totals / math.log(2) / characters, characters),
     }
+    ended = ~np.isnan(endings)
+    if ended.any() and (lengths - ended).min() > 0:
+        costs, words = totals + np.where(ended, endings, 0.0), lengths - ended
+        estimates["nll_without_end"] = (rate_interval(costs, words), costs / words, words)
+        estimates["ppl_without_end"] = (perplexity_interval(costs, words), np.exp(costs / words), words)
     if isinstance(model, Approximated):
         estimates["never_drawn"] = (
             within(rate_interval(judged.never_drawn, lengths, share=True), 0, 1),
@@ -81,17 +88,18 @@ def sequence_log_likelihoods(
 
 
 class _Judged(NamedTuple):
-    """The log-probability of each sequence, and how many of its tokens an approximation never drew."""
+    """The log-probability of each sequence and of its end, and how many of its tokens an approximation never drew."""
 
     log_likelihoods: NDArray[np.float64]  # [sequences]
     never_drawn: NDArray[np.float64]  # [sequences]
+    endings: NDArray[np.float64]  # [sequences], NaN where a sequence has no end token
 
 
 def _judged(
     model: LanguageModel, tokens: Sequence[Sequence[int]], *, batch_size: int, progress: Count | None
 ) -> _Judged:
     lowest = model.never_drawn if isinstance(model, Approximated) else -math.inf
-    judged = _Judged(np.empty(len(tokens)), np.empty(len(tokens)))
+    judged = _Judged(*(np.empty(len(tokens)) for _ in range(3)))
     for rows in _by_length(tokens, batch_size):
         longest = max(len(tokens[row]) for row in rows)
         padded = torch.zeros(len(rows), longest, dtype=torch.long)
@@ -101,6 +109,9 @@ def _judged(
         found = model.of_rows(torch.tensor(rows)).log_likelihoods(padded).double().cpu()
         judged.never_drawn[rows] = (found <= lowest).masked_fill(outside, False).sum(dim=1).numpy()
         judged.log_likelihoods[rows] = found.masked_fill(outside, 0.0).sum(dim=1).numpy()
+        last = torch.tensor([len(tokens[row]) - 1 for row in rows])
+        endings = found.gather(1, last[:, None]).squeeze(1).numpy()
+        judged.endings[rows] = np.where([tokens[row][-1] == model.vocabulary.end for row in rows], endings, np.nan)
         if progress is not None:
             progress(len(rows))
     if np.isnan(judged.log_likelihoods).any():

@@ -61,9 +61,14 @@ class Recovery(Question[RecoverySettings]):
         if not subject.has_oracle:
             length = subject.usual_length(subject.samples)
             half = len(subject.rows(count=subject.samples, length=length)) // 2
-        samples = subject.affordable(10 * length, most=max(2, half))
+        samples = subject.affordable((10 if subject.has_oracle else 5) * length, most=max(2, half))
         prefix = min(_PREFIX, (length - ORDER) // 2)
         return RecoverySettings(samples=samples, length=length, prefix=prefix, show=_SHOWN, data="oracle")
+
+    def tokens(self, subject: "Subject", settings: RecoverySettings) -> int:
+        """Prefixes are drawn, continued and, with an oracle, read."""
+        passes = len(settings.sources) + 1 + (len(settings.sources) if subject.has_oracle else 0)
+        return passes * settings.samples * (settings.length or subject.length)
 
     def measure(self, subject: "Subject", settings: RecoverySettings, progress: Progress) -> Answer:
         """Continue prefixes of every source with the same random numbers."""

@@ -54,6 +54,10 @@ class Regret(Question[RegretSettings]):
         """As many samples as two models may read and draw."""
         return RegretSettings(samples=subject.affordable(4 * subject.length), length=subject.length)
 
+    def tokens(self, subject: "Subject", settings: RegretSettings) -> int:
+        """Four passes."""
+        return 4 * settings.samples * (settings.length or subject.length)
+
     def measure(self, subject: "Subject", settings: RegretSettings, progress: Progress) -> Answer:
         """By sampling, or by enumeration."""
         from offscript.measures.regret.estimation import measure_regret, measure_regret_exactly

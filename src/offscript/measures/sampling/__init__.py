@@ -36,6 +36,7 @@ REAL = "real text"
 """What stands in a sweep's figures in the place of a sampler, where the text was not sampled."""
 
 _MOST = {"quick": 300, "standard": 2_000, "paper": 10_000}
+_FEWEST_PREFIXES = 100
 _SHOWN = 4
 _POWER = 0.84  # standard errors beyond the bound for a chance of 80 %
 SIMPLEST = (
@@ -71,19 +72,41 @@ class Sampling(Question[SamplingSettings]):
     Settings = SamplingSettings
     needs = (Need.model, Need.gold)
     asked_by_default = True
+    share = 4
 
     def plan(self, subject: "Subject") -> SamplingSettings:
-        """Four algorithms; each setting continues as many prefixes as the budget allows."""
-        from offscript.measures.sampling.estimation import grid_of
+        """Four algorithms; each setting continues as many prefixes as the budget allows.
 
+        Where that would be fewer than 100, every second or every third setting is asked about.
+        """
+        length = subject.usual_length(subject.samples) if subject.corpus else subject.length
+        for step in (1, 2, 3):
+            samplers = AUDITED if step == 1 else _thinned(AUDITED, step)
+            prefixes = subject.affordable(_count(samplers) * length)
+            if prefixes >= min(_FEWEST_PREFIXES, subject.samples):
+                break
         return SamplingSettings(
-            samplers=AUDITED,
+            samplers=samplers,
             samples=min(subject.samples, _MOST[subject.budget.value]),
-            prefix=min(10, subject.length // 2),
-            length=subject.length,
-            most_prefixes=subject.affordable(len(grid_of(AUDITED)) * subject.length),
+            prefix=min(10, length // 2),
+            length=length,
+            most_prefixes=prefixes,
             sentences=subject.samples,
         )
+
+    def tokens(self, subject: "Subject", settings: SamplingSettings) -> int:
+        """Every setting draws what follows every prefix."""
+        prefixes = min(settings.samples, settings.most_prefixes or settings.samples)
+        return prefixes * (settings.prefix + _count(settings.samplers) * (settings.length - settings.prefix))
+
+    def figures(self, subject: "Subject", settings: SamplingSettings) -> Sequence[str]:
+        """Of every setting and of real text."""
+        from offscript.measures.sampling.estimation import ENTROPY_ORDER, grid_of
+
+        kinds = (f"corpus_bleu_{settings.order}", f"self_bleu_{settings.order}", f"entropy_{ENTROPY_ORDER}")
+        labels = [sampler.replace(",", ";") for _, sampler in grid_of(settings.samplers)]
+        behind = [f"{label}.behind_best" for label in labels]
+        return [f"{label}.{kind}" for label in (*labels, REAL) for kind in kinds] + behind
 
     def measure(self, subject: "Subject", settings: SamplingSettings, progress: Progress) -> Answer:
         """Continue the same prefixes with every setting and the same random numbers."""
@@ -180,6 +203,20 @@ class Sampling(Question[SamplingSettings]):
         if not measurements:
             return []
         return [("Quality over diversity; crosses are intervals", trade_off_chart(measurements))]
+
+
+def _count(samplers: Sequence[str]) -> int:
+    """How many settings the names of samplers stand for."""
+    from offscript.measures.sampling.estimation import grid_of
+
+    return len(grid_of(samplers))
+
+
+def _thinned(samplers: Sequence[str], step: int) -> tuple[str, ...]:
+    """Every so manieth setting of each algorithm's grid, counted from the freest, which is the most like real text."""
+    from offscript.measures.sampling.estimation import GRIDS
+
+    return tuple(setting for name in samplers for setting in GRIDS[name][::-1][::step][::-1])
 
 
 Kinds = dict[str, "Measurement"]

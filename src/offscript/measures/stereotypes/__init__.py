@@ -75,6 +75,12 @@ class Stereotypes(Question[StereotypeSettings]):
         subject.association_tests(most=most)  # a file that cannot be read is refused before anything is measured
         return StereotypeSettings(most=most)
 
+    def tokens(self, subject: "Subject", settings: StereotypeSettings) -> int:
+        """About what the tests' sentences come to."""
+        from offscript.measures.subject import TOKENS_OF_A_TEST
+
+        return TOKENS_OF_A_TEST * len(subject.association_tests(most=settings.most))
+
     def depends_on(self, subject: "Subject", settings: StereotypeSettings) -> dict[str, Any]:
         """The tests themselves."""
         from offscript.measures.stereotypes.scores import data_recipe
