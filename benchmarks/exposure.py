@@ -1,6 +1,6 @@
 """What EB-C costs beyond the forward passes it needs, and how its memory grows.
 
-python benchmarks/exposure.py [--rows 256] [--length 20] [--repeats 3] [--memory 2000 20000]
+python benchmarks/exposure.py [--rows 256] [--length 20] [--repeats 3] [--vocabulary 5000] [--memory 2000 20000]
 
 The forward passes are what no implementation can save: both models score both histories at the measured positions.
 `--memory 100000` runs the papers' 100k x 50 sequences in full, with models whose answers cost nothing.
@@ -17,8 +17,10 @@ from _side_by_side import print_ratio, print_times, side_by_side
 from torch import Tensor
 
 from offscript.corpora.vocabularies import WordVocabulary
+from offscript.measures.exposure.anchored import measure_exposure_gap, usual_prefix
 from offscript.measures.exposure.conditional import conditional_deviations, conditional_figures
 from offscript.measures.exposure.estimation import measure_exposure
+from offscript.measures.regret.estimation import regrets_along
 from offscript.models.language_model import Scored, checked_positions, chunks_of
 from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
 from offscript.sampling import generate
@@ -34,6 +36,7 @@ def main() -> None:
     parser.add_argument("--length", type=int, default=20)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--vocabulary", type=int, default=VOCABULARY)
     parser.add_argument("--memory", type=int, nargs="*", default=[2000, 20000])
     parser.add_argument("--peak-of", type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -42,15 +45,15 @@ def main() -> None:
         print_peak(arguments.peak_of)
         return
     for hidden in (512, 32):
-        compare(hidden, arguments.rows, arguments.length, arguments.repeats)
+        compare(hidden, arguments.rows, arguments.length, arguments.repeats, arguments.vocabulary)
     for samples in arguments.memory:
         command = [sys.executable, __file__, "--peak-of", str(samples), "--threads", str(arguments.threads)]
         print(subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip())
 
 
-def compare(hidden: int, rows: int, length: int, repeats: int) -> None:
+def compare(hidden: int, rows: int, length: int, repeats: int, size: int = VOCABULARY) -> None:
     """A student of the given width beside an oracle of 512."""
-    model, oracle = lstm(hidden, seed=1), lstm(512, seed=2)
+    model, oracle = lstm(hidden, seed=1, size=size), lstm(512, seed=2, size=size)
     histories = [
         generate(source, rows, length, seed=1, stop_at_end=False, batch_size=rows).tokens for source in (model, oracle)
     ]
@@ -65,22 +68,58 @@ def compare(hidden: int, rows: int, length: int, repeats: int) -> None:
         found = [conditional_deviations(model, oracle, sequences, names, batch_size=rows) for sequences in histories]
         conditional_figures(*found, paired=True, seed=1)
 
-    label = f"LSTM-{hidden} of LSTM-512, 2 x {rows} x {length} tokens"
+    drawn = generate(model, rows, length, seed=1, stop_at_end=False, batch_size=rows)
+
+    def own() -> None:
+        for source in (model, oracle):
+            for _ in source.score(drawn.tokens):
+                pass
+
+    label = f"LSTM-{hidden} of LSTM-512, 2 x {rows} x {length} tokens x V={size:,}"
     runs = {
         f"{label}: forward passes": forward,
         f"{label}: EB-C, tv js gd, with intervals": lambda: bias(PAPERS),
         f"{label}: EB-C, all six distances": lambda: bias(EVERY),
+        f"{label}: forward passes along own text": own,
+        f"{label}: regret": lambda: regrets_along(model, oracle, drawn),
     }
     times = side_by_side(runs, repeats)
     print_times(times)
-    alone, papers, every = times.values()
+    alone, papers, every, along, regret = times.values()
     print_ratio("EB-C by three distances / forward passes", papers, alone, "<= 1.15")
     print_ratio("EB-C by six distances / forward passes", every, alone, "-")
+    print_ratio("regret / its forward passes", regret, along, "<= 1.15")
+    compare_gap(hidden, rows, length, repeats, size)
 
 
-def lstm(hidden: int, *, seed: int, kind: type[LSTMLanguageModel] = LSTMLanguageModel) -> LSTMLanguageModel:
+def compare_gap(hidden: int, rows: int, length: int, repeats: int, size: int) -> None:
+    """EB-M from text with its interval, beside drawing and reading alone."""
+    model, oracle = lstm(hidden, seed=1, size=size), lstm(512, seed=2, size=size)
+    text = generate(oracle, rows, length, seed=3, stop_at_end=False, batch_size=rows).tokens
+    anchor = usual_prefix(length)
+
+    def forward() -> None:
+        prefixes = text[:, :anchor] if anchor else None
+        own = generate(model, rows, length, seed=1, prefixes=prefixes, batch_size=rows).tokens
+        for sequences in (own, text):
+            for _ in model.score(sequences, range(anchor + 1, length)):
+                pass
+
+    def gap() -> None:
+        measure_exposure_gap(model, text, samples=rows, length=length, seed=1, batch_size=rows)
+
+    label = f"LSTM-{hidden}, {rows} x {length} tokens x V={size:,}"
+    times = side_by_side({f"{label}: drawing and reading": forward, f"{label}: EB-M and its gap": gap}, repeats)
+    print_times(times)
+    alone, measured = times.values()
+    print_ratio("EB-M with its gap and interval / drawing and reading", measured, alone, "<= 1.3")
+
+
+def lstm(
+    hidden: int, *, seed: int, kind: type[LSTMLanguageModel] = LSTMLanguageModel, size: int = VOCABULARY
+) -> LSTMLanguageModel:
     """A network with random weights; time does not depend on what they are."""
-    vocabulary = WordVocabulary([str(token) for token in range(VOCABULARY)], end=None, unknown=None)
+    vocabulary = WordVocabulary([str(token) for token in range(size)], end=None, unknown=None)
     model = kind(vocabulary, LSTMSettings(hidden=hidden, embedding=hidden))
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():

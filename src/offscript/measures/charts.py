@@ -5,6 +5,7 @@ Nothing here draws: pages embed the specifications, `report/vega.py` writes them
 
 import math
 from collections.abc import Mapping, Sequence
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ def curve_chart(
     """Lines with bands over `first`, `first + 1`, …; `reference` draws a rule, such as the 1 of a ratio.
 
     Points that are infinite are left out of the drawing, and bands where they have no end; the tables have both.
-    Nothing is joined across them. Of long curves a smoothed line is drawn over faint points.
+    Nothing is joined across them. Of long curves, and of those whose points are mostly noise, a smoothed line is drawn
+    over faint points.
     """
     points = [point for name, curve in curves.items() for point in _points(name, curve, first)]
     longest = max((len(curve.values) for curve in curves.values()), default=0)
@@ -56,16 +58,26 @@ def curve_chart(
     lines: list[Specification] = [
         {"mark": {"type": "line", "point": len(points) < 60}, "encoding": {**value, "detail": {"field": "part"}}}
     ]
-    if longest >= _LONG:
+    if longest >= _LONG or any(_is_noisy(curve) for curve in curves.values()):
         smooth = {**shared, "y": _quantity("smooth", y), "detail": {"field": "part"}}
         lines = [
             {"mark": {"type": "point", "filled": True, "opacity": 0.25, "size": 12}, "encoding": value},
-            {"transform": [_moving_mean(longest // 40)], "mark": {"type": "line"}, "encoding": smooth},
+            {"transform": [_moving_mean(max(2, longest // 40))], "mark": {"type": "line"}, "encoding": smooth},
         ]
     return layered([*([] if reference is None else [rule(reference)]), band, *lines], points)
 
 
-_LONG = 100  # positions from which on a curve is smoothed
+_LONG, _SHORT = 100, 20  # positions from which on a curve is smoothed; below the second never
+_NOISE = 0.25  # width of the band, as a share of the curve's height, above which points are mostly noise
+
+
+def _is_noisy(curve: "Curve") -> bool:
+    """Whether the intervals of a curve of some length are as wide as what it shows."""
+    values = [value for value in curve.values if math.isfinite(value)]
+    widths = [high - low for low, high in zip(curve.lower, curve.upper, strict=True) if math.isfinite(high - low)]
+    if len(values) < _SHORT or not widths:
+        return False
+    return median(widths) > _NOISE * (max(values) - min(values))
 
 
 def _points(name: str, curve: "Curve", first: int) -> list[dict[str, Any]]:
@@ -74,12 +86,13 @@ def _points(name: str, curve: "Curve", first: int) -> list[dict[str, Any]]:
     part = bounded = 0
     for place, (value, lower, upper) in enumerate(zip(curve.values, curve.lower, curve.upper, strict=True)):
         bounds = _bounds(lower, upper)
-        bounded += bounds["lower"] is None
-        if not math.isfinite(value):
-            part += 1
-            continue
-        at = {"series": name, "place": first + place, "value": value}
-        points.append({**at, **bounds, "part": part, "bounded": bounded})
+        unbounded = bounds["lower"] is None
+        bounded += unbounded
+        part += unbounded or not math.isfinite(value)
+        if math.isfinite(value):
+            at = {"series": name, "place": first + place, "value": value}
+            points.append({**at, **bounds, "part": part, "bounded": bounded})
+        part += unbounded  # a point without bounds is joined to nothing
     return points
 
 

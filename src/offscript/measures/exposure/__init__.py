@@ -32,8 +32,11 @@ if TYPE_CHECKING:
 WRONG = ("corrupted,rate=0.1", "corrupted,rate=0.3", "corrupted,rate=0.5", "random")
 """The wrong histories of an audit, from Figure 3."""
 
-MARGIN = 0.001
-"""A gap in nats of js that is small: at most what 4.5 % of the probability makes in another place (js ≥ tv²/2)."""
+MARGIN = 0.0025
+"""A gap in nats of js that is small: a quarter of the 0.01 nats per token of KL that regret counts as small.
+
+Near each other distributions have js ≈ KL / 4, and 0.01 nats per token are one percent of a perplexity.
+"""
 
 _HISTORY = "history length"
 _WINDOW = "window of positions after the anchor"
@@ -98,10 +101,11 @@ class Exposure(Question[ExposureSettings]):
     def figures(self, subject: "Subject", settings: ExposureSettings) -> Sequence[str]:
         """EB-C and deviations against an oracle; else what can be said from text."""
         if not subject.has_oracle:
-            from offscript.measures.exposure.gap import GAP_DISTANCES
+            from offscript.measures.exposure.anchored import PLAIN_DISTANCES
 
-            kinds = ("mgd_gap", "mgd_gap_p", "mgd_model", "mgd_data", "eb_m", "eb_m_plain")
-            return [f"{kind}.{name}" for kind in kinds for name in settings.distances if name in GAP_DISTANCES]
+            plain = [name for name in settings.distances if name in PLAIN_DISTANCES]
+            kinds = ("mgd_gap", "mgd_gap_p", "mgd_model", "mgd_data", "eb_m") if "js" in plain else ()
+            return [*(f"{kind}.js" for kind in kinds), *(f"eb_m_plain.{name}" for name in plain)]
         kinds = ("eb_c", "cgd_*", *(("eb_m", "mgd_*") if settings.marginal else ()))
         return [f"{kind}.{name}" for kind in kinds for name in settings.distances]
 
