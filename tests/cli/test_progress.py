@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from offscript.cli._progress import AuditBar, Lines
+from offscript.cli._progress import AuditBar, Lines, TrainingBar
 
 
 def follow_until_stopped() -> None:
@@ -54,6 +54,19 @@ def test_work_that_counts_nothing_has_lines_too(
     with AuditBar(quiet=False):
         time.sleep(1.2)
     assert capsys.readouterr().err.startswith("Loading and planning: ")
+
+
+def test_a_training_says_that_it_is_being_prepared(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Lines, "FIRST", 0.2)
+    bar = TrainingBar("mine", quiet=False)
+    time.sleep(1.2)
+    assert capsys.readouterr().err.startswith("mine: preparing: ")
+    bar.begin(0, 10)
+    bar.end()
+    time.sleep(0.8)
+    assert capsys.readouterr().err == ""
 
 
 def test_an_audit_that_ends_well_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:

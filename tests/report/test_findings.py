@@ -189,10 +189,21 @@ def test_nothing_is_joined_across_an_infinite_point_and_long_curves_are_smoothed
     values = (1.0, math.inf, 2.0)
     points = curve_chart({"js": Curve(values, values, values, 0.95, "t")}, x="length", y="EB-M")["data"]["values"]
     assert [(point["value"], point["part"]) for point in points] == [(1.0, 0), (2.0, 1)]
+    unbounded = Curve((1.0, 1.5, 2.0), (0.9, 0.0, 1.9), (1.1, math.inf, 2.1), 0.95, "t")
+    points = curve_chart({"js": unbounded}, x="length", y="EB-M")["data"]["values"]
+    assert [point["part"] for point in points] == [0, 1, 2]
     long = (0.5,) * 120
     layers = curve_chart({"js": Curve(long, long, long, 0.95, "t")}, x="length", y="EB-M")["layer"]
     assert layers[-1]["transform"][0]["frame"] == [-3, 3]
     assert layers[-2]["mark"]["opacity"] < 0.5
+
+
+@pytest.mark.parametrize(("width", "smoothed"), [(0.01, False), (1.0, True)])
+def test_a_curve_that_is_mostly_noise_is_smoothed(width: float, smoothed: bool) -> None:
+    values = tuple(number / 30 for number in range(30))
+    lower, upper = (tuple(value + side * width / 2 for value in values) for side in (-1, 1))
+    layers = curve_chart({"js": Curve(values, lower, upper, 0.95, "t")}, x="length", y="EB-M")["layer"]
+    assert ("transform" in layers[-1]) == smoothed
 
 
 def test_a_band_without_an_end_is_not_drawn_but_its_line_is() -> None:

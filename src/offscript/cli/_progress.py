@@ -46,13 +46,15 @@ def counting(description: str, total: int | None = None, *, quiet: bool) -> Iter
 class Lines:
     """Off a terminal, what a bar would show: a line after 3 s of work, then one every 30 s.
 
-    Between `with` and its end a thread sees to the lines of work that counts nothing, such as loading a model.
+    Between `with` and its end a thread sees to the lines of work that counts nothing, such as loading a model. With
+    `everywhere` they are printed on a terminal too, until `hush` is called because a bar is shown.
     """
 
     FIRST, NEXT = 3.0, 30.0
 
-    def __init__(self, name: str, *, quiet: bool) -> None:
-        self._name, self._silent = name, quiet or Console(stderr=True).is_terminal
+    def __init__(self, name: str, *, quiet: bool, everywhere: bool = False) -> None:
+        self._on_terminal = Console(stderr=True).is_terminal
+        self._name, self._silent = name, quiet or (self._on_terminal and not everywhere)
         self._ended, self._lock = threading.Event(), threading.RLock()
         self.start(0)
 
@@ -63,6 +65,10 @@ class Lines:
 
     def __exit__(self, *_: object) -> None:
         self._ended.set()
+
+    def hush(self) -> None:
+        """A bar is shown from now on, where there is a terminal."""
+        self._silent = self._silent or self._on_terminal
 
     def begin(self, name: str) -> None:
         """Other work begins."""
@@ -127,15 +133,18 @@ class Counter:
 
 
 class TrainingBar:
-    """Follows a training run: loss, tokens a second, best validation so far, time left."""
+    """Follows a training run: that it is being prepared, then loss, tokens per second, best validation, time left."""
 
     def __init__(self, name: str, *, quiet: bool) -> None:
         self._bar, self._name, self._best = progress_bar(quiet=quiet), name, ""
         self._task: TaskID | None = None
-        self._lines, self._step = Lines(name, quiet=quiet), 0
+        self._lines, self._step = Lines(f"{name}: preparing", quiet=quiet, everywhere=True), 0
+        self._lines.__enter__()
 
     def begin(self, step: int, total: int) -> None:
         self._bar.start()
+        self._lines.hush()
+        self._lines.begin(self._name)
         self._lines.start(total - step)
         self._step = step
         self._task = self._bar.add_task(self._name, total=total, completed=step, note="")
@@ -154,6 +163,7 @@ class TrainingBar:
         self._bar.console.print(f"step {step}: validation nll {nll:.4f}, best {best:.4f}")
 
     def end(self) -> None:
+        self._lines.__exit__()
         self._bar.stop()
 
 

@@ -1,5 +1,7 @@
 """`offscript reproduce`: a paper's table or figure, reproduced beside the paper's values."""
 
+import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -40,9 +42,11 @@ def reproduce(
     read = read_experiment(experiment, scale)
     if (reason := why_not(experiment, scale)) is not None and scale != "paper":
         raise OffscriptError(f"{experiment} cannot be run here at scale {scale}", why=reason, next=_HINT)
-    place = Place(on, device=device, observer=_Observer(quiet=quiet))
+    observer = _Observer(quiet=quiet)
+    place = Place(on, device=device, observer=observer)
     total = sum(read.runs_of(variant) for variant in read.variants)
-    with counting(f"{experiment} on {on}", total, quiet=quiet or on == HERE) as count:  # here, trainings have bars
+    bars = on == HERE and sys.stderr.isatty()  # of the trainings
+    with counting(f"{experiment} on {on}", total, quiet=quiet or bars) as count:
         found = run(read, out, seed=seed, place=place, finished=lambda number: count(1))
     folder = out / read.name / scale
     written = [*store_reproduction(found, folder, scale), *_draw(found, folder)]
@@ -129,17 +133,30 @@ def _show(found: "Reproduction", written: list[str], *, as_json: bool) -> None:
 
 
 class _Observer:
-    """Says on standard error which variant is trained or measured."""
+    """Says on standard error which variant is trained or measured, and for how long."""
 
     def __init__(self, *, quiet: bool) -> None:
-        self._quiet = quiet
+        self._quiet, self._ends = quiet, ExitStack()
 
     def training(self, variant: str) -> "TrainingBar":
         from offscript.cli._progress import TrainingBar
 
-        return TrainingBar(f"train {variant}", quiet=self._quiet)
+        self._ends.close()
+        bar = TrainingBar(f"train {variant}", quiet=self._quiet)
+        self._ends.callback(bar.end)
+        return bar
 
     def measuring(self, variant: str, question: str, *, stored: bool) -> None:
-        if not self._quiet:
-            note = " (at hand from an earlier run)" if stored else ""
-            typer.echo(f"{variant}: {question}{note}", err=True)
+        from offscript.cli._progress import Lines
+
+        self._ends.close()
+        if self._quiet:
+            return
+        note = " (at hand from an earlier run)" if stored else ""
+        typer.echo(f"{variant}: {question}{note}", err=True)
+        if not stored:
+            self._ends.enter_context(Lines(f"{variant}: {question}", quiet=False, everywhere=True))
+
+    def end(self) -> None:
+        """Nothing is trained or measured any more."""
+        self._ends.close()

@@ -92,7 +92,7 @@ def _points(name: str, curve: "Curve", first: int) -> list[dict[str, Any]]:
         if math.isfinite(value):
             at = {"series": name, "place": first + place, "value": value}
             points.append({**at, **bounds, "part": part, "bounded": bounded})
-        part += unbounded  # a point without bounds is joined to nothing
+            part += unbounded  # a point without bounds is joined to nothing
     return points
 
 
