@@ -34,8 +34,8 @@ PUBLIC = {
         separate_punctuation split_sentences vocabulary_from
     """,
     "offscript.factcheck": """
-        Check Checker Document Index LocalIndex Searcher Verdict add_documents build_checker build_index check
-        check_index open_index read_documents
+        Check Checker Document Fakta Index LocalIndex Searcher Verdict add_documents build_checker build_index
+        build_pipeline check check_index open_index read_documents
     """,
     "offscript.learning": """
         BEST Course Fleet Loss Observer OptimiserSettings Standing StopSettings TRAINERS Trained Trainer build_optimiser

@@ -419,3 +419,59 @@ def test_keys_and_addresses_come_from_the_environment(monkeypatch: pytest.Monkey
         web_search("searxng")
     monkeypatch.setenv("SEARXNG_URL", "http://localhost:8080/")
     assert isinstance(web_search("searxng"), WebSearch)
+
+
+SITES = {f"site{number}.org": Kind.high for number in range(25)} | {"bad.org": Kind.low}
+
+
+class Lister:
+    """Lists one page of each site, whatever the query; remembers what was asked."""
+
+    def __init__(self, *sites: str) -> None:
+        self._sites, self.asked = sites, list[str]()
+
+    def look_up(self, query: str, k: int) -> list[Listed]:
+        self.asked.append(query)
+        return [Listed(f"https://{site}/page", site, f"{site} says so.") for site in self._sites][:k]
+
+
+def nobody() -> Fetcher:
+    return Fetcher(resolver=lambda host, port: [], patience=Patience(tries=1))
+
+
+def test_a_kind_of_source_is_searched_by_its_sites() -> None:
+    engine = Lister("site3.org", "elsewhere.org", "bad.org", "site9.org")
+    found = WebSearch(engine, fetcher=nobody(), ratings=Ratings(SITES)).find_kind("canberra", 10, Kind.high)
+    assert [each.document.title for each in found] == ["site3.org", "site9.org"]
+    assert [each.score for each in found] == [1.0, 0.5]
+    assert [query.count("site:") for query in engine.asked] == [10, 10, 5]
+    assert engine.asked[0].startswith("canberra (site:site0.org OR site:site1.org OR ")
+
+
+def test_the_number_of_site_queries_is_bounded() -> None:
+    engine = Lister()
+    WebSearch(engine, fetcher=nobody(), ratings=Ratings(SITES), site_queries=1).find_kind("x", 10, Kind.high)
+    assert len(engine.asked) == 1
+
+
+def test_wikipedia_is_searched_without_ratings_and_unrated_sites_are_not() -> None:
+    engine = Lister("en.wikipedia.org")
+    search = WebSearch(engine, fetcher=nobody())
+    assert [each.kind for each in search.find_kind("canberra", 5, Kind.wikipedia)] == [Kind.wikipedia]
+    assert search.find_kind("canberra", 5, Kind.unrated) == search.find_kind("canberra", 5, Kind.high) == []
+    assert search.find_kind(" ", 5, Kind.wikipedia) == []
+    assert engine.asked == ["canberra (site:wikipedia.org)"]
+
+
+def test_google_may_have_an_engine_for_each_kind(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GOOGLE_CSE_ID_LOW", "low-sites")
+    items = [{"link": "https://bad.org/a", "title": "Bad", "snippet": "It is so."}]
+    address = world.at("/search", json.dumps({"items": items}), kind="application/json")
+    google = Google("key", "general", address=address, fetcher=fetcher())
+    search = WebSearch(google, fetcher=nobody(), ratings=Ratings(SITES))
+    assert [each.document.title for each in search.find_kind("canberra", 5, Kind.low)] == ["Bad"]
+    assert world.parameters["/search"]["cx"] == ["low-sites"]
+    assert world.parameters["/search"]["q"] == ["canberra"]
+    search.find_kind("canberra", 5, Kind.wikipedia)
+    assert world.parameters["/search"]["cx"] == ["general"]
+    assert world.parameters["/search"]["q"] == ["canberra (site:wikipedia.org)"]

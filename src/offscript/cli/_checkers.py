@@ -5,12 +5,18 @@ from typing import Annotated
 
 import typer
 
+from offscript.factcheck.pipelines import Pipeline
+
 Indexes = Annotated[
     list[Path] | None,
     typer.Option("--index", help="Folder that `offscript index` wrote, or almanac; the almanac without any."),
 ]
 StanceName = Annotated[
     str | None, typer.Option("--stance", help="offscript/inference, offscript/stance, lexical, or a folder.")
+]
+PipelineName = Annotated[
+    Pipeline,
+    typer.Option("--pipeline", help="standard, or fakta: the thesis's, with sources of each kind searched separately."),
 ]
 Risk = Annotated[
     float | None,

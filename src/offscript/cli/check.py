@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from offscript.cli._checkers import Engines, Indexes, Lexicons, Ratings, Risk, StanceName
+from offscript.cli._checkers import Engines, Indexes, Lexicons, PipelineName, Ratings, Risk, StanceName
 from offscript.cli._options import Json
+from offscript.factcheck.pipelines import Pipeline
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -24,13 +25,21 @@ def check(
     ratings: Ratings = None,
     lexicons: Lexicons = None,
     risk: Risk = None,
+    pipeline: PipelineName = Pipeline.standard,
     as_json: Json = False,
 ) -> None:
     """Check a claim against documents: verdict, evidence and sources. Without --index the almanac is asked."""
-    from offscript.factcheck.checking import build_checker
+    from offscript.factcheck.pipelines import build_pipeline
 
-    checker = build_checker(
-        index or [], stance, ratings, engines=search or [], lexicons=lexicons, risk=risk, announce=_announce
+    checker = build_pipeline(
+        pipeline.value,
+        index or [],
+        stance,
+        ratings,
+        engines=search or [],
+        lexicons=lexicons,
+        risk=risk,
+        announce=_announce,
     )
     found = checker.check(claim)
     if as_json:

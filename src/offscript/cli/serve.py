@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from offscript.cli._checkers import Engines, Indexes, Lexicons, Ratings, StanceName
+from offscript.cli._checkers import Engines, Indexes, Lexicons, PipelineName, Ratings, StanceName
 from offscript.errors import OffscriptError, missing_package
+from offscript.factcheck.pipelines import Pipeline
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -29,6 +30,7 @@ def serve(
     stance: StanceName = None,
     ratings: Ratings = None,
     lexicons: Lexicons = None,
+    pipeline: PipelineName = Pipeline.standard,
     audits: Annotated[Path | None, typer.Option(help="Folder of stored audits to show, too.")] = None,
     study: Annotated[Path | None, typer.Option(help="Serve this study (offscript study) and nothing else.")] = None,
     workers: Annotated[int, typer.Option(min=1, help="Processes that share the work, about one per core.")] = 1,
@@ -45,6 +47,7 @@ def serve(
             "stance": stance,
             "ratings": str(ratings) if ratings else None,
             "lexicons": str(lexicons) if lexicons else None,
+            "pipeline": pipeline.value,
             "audits": str(audits) if audits else None,
             "study": str(study) if study else None,
             "hosts": _own_names(host, listener),
@@ -71,15 +74,16 @@ def application_of(settings: dict[str, Any]) -> "FastAPI":
     """The application that the flags describe."""
     if settings["study"]:
         return _study_application(settings)
-    from offscript.factcheck.checking import build_checker
     from offscript.factcheck.language import cue_counts, default_lexicons, read_lexicons
+    from offscript.factcheck.pipelines import build_pipeline
     from offscript.web.application import create_application
     from offscript.web.checks import Limits
     from offscript.web.security import EVERY_HOST
 
     lexicons = _path(settings["lexicons"])
     cues = read_lexicons(lexicons) if lexicons else default_lexicons()
-    checker = build_checker(
+    checker = build_pipeline(
+        settings["pipeline"],
         settings["index"],
         settings["stance"],
         _path(settings["ratings"]),

@@ -129,7 +129,7 @@ class Checker:
                 kind=each.kind,
                 score=each.score,
                 stance=Stance(*whole.tolist()),
-                sentences=_checked_sentences(each.document, own, stances),
+                sentences=checked_sentences(each.document, own, stances),
                 language=self._language(each.document.text),
             )
             for each, own, stances, whole in zip(found, sentences, by_sentence, by_document, strict=True)
@@ -190,22 +190,43 @@ def build_checker(
     Returns:
         A checker; `check(claim)` gives the verdict, the evidence and the documents.
     """
-    rated = read_ratings(ratings) if ratings else Ratings()
     cues = read_lexicons(lexicons) if lexicons else None
+    stances = stance_model(stance) if stance else default_stance()
+    return Checker(
+        open_providers(indexes, ratings, engines=engines, announce=announce),
+        stance=stances,
+        verdicts=None if risk is None else default_verdicts(stances).at_risk(risk),
+        query=query_of if engines else query_words,  # search engines want few words
+        language=lambda text: language_scores(text, cues),
+    )
+
+
+def open_providers(
+    indexes: Sequence[Path | str] = (),
+    ratings: Path | None = None,
+    *,
+    engines: Sequence[str] = (),
+    announce: Callable[[str], None] | None = None,
+) -> "list[LocalIndex | WebSearch]":
+    """What finds documents: these indexes, or the almanac without any, and search engines.
+
+    Args:
+        indexes: Folders that `offscript index` wrote, or `almanac`.
+        ratings: A table of web sites and how factual they are.
+        engines: Search engines to ask too: `google` or `searxng`.
+        announce: Told when the almanac has to be written first, which takes a while.
+
+    Returns:
+        The providers, indexes first.
+    """
+    rated = read_ratings(ratings) if ratings else Ratings()
     local = [
         LocalIndex(_almanac(announce), kind=Kind.high)
         if str(folder) == ALMANAC and not Path(folder).is_dir()
         else LocalIndex(Path(folder), ratings=rated)
         for folder in indexes or [ALMANAC]
     ]
-    stances = stance_model(stance) if stance else default_stance()
-    return Checker(
-        [*local, *(_web_search(name, rated) for name in engines)],
-        stance=stances,
-        verdicts=None if risk is None else default_verdicts(stances).at_risk(risk),
-        query=query_of if engines else query_words,  # search engines want few words
-        language=lambda text: language_scores(text, cues),
-    )
+    return [*local, *(_web_search(name, rated) for name in engines)]
 
 
 def default_stance() -> StanceModel:
@@ -235,9 +256,10 @@ def _title_words(title: str) -> tuple[str, ...]:
     return tuple(word for word in _WORD.findall(title.lower()) if word not in STOP_WORDS)
 
 
-def _checked_sentences(
+def checked_sentences(
     document: Document, sentences: Sequence[str], stances: Sequence[Stance]
 ) -> tuple[CheckedSentence, ...]:
+    """The sentences of a document with their places in its text."""
     starts = document.sentence_starts()
     return tuple(
         CheckedSentence(number, start, start + len(text), text, stance)

@@ -1,3 +1,4 @@
+import json
 import shutil
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from offscript.factcheck.stance.registry import Committee, stance_model, stances
 from offscript.factcheck.stance.stance import STANCES
 from offscript.factcheck.stance.teaching import StanceRecipe, stance_recipe, train_stance
 from offscript.factcheck.stance.teaching.mtranssan import train_mtranssan
+from offscript.factcheck.stance.teaching.recipe import training_pairs
 
 CLAIM = "the president died"
 DOCUMENTS = [["report says the president died not true hoax"], ["police report in paris"], []]
@@ -118,6 +120,44 @@ def test_baselines_learn_what_they_are_shown(small_data: Path, tmp_path: Path, k
     if kind == "features":
         assert STANCES[int(answers[0].argmax())] == "disagree"
         assert STANCES[int(answers[1].argmax())] == "unrelated"
+
+
+def test_a_first_level_that_reads_words_is_the_thesiss(small_data: Path, tmp_path: Path) -> None:
+    """It tells a text of the training part by heart that a cosine, here nothing, does not tell."""
+    content = {"data": str(small_data), "kind": "hierarchy", "epochs": 80, "head_learning_rate": 0.01}
+    related = {}
+    for level in ("words", "likeness"):
+        recipe = stance_recipe({**content, "first_level": level})
+        model = stance_model(str(train_stance(recipe, tmp_path / level).folder))
+        known, unknown = model.of_documents("zebra", [["report says the president died"], ["police report in paris"]])
+        related[level] = (known[:3].sum(), unknown[:3].sum())
+    assert related["words"][0] > 0.8
+    assert related["words"][1] < 0.2
+    assert related["likeness"][0] == pytest.approx(related["likeness"][1], abs=1e-6)
+
+
+def test_fevers_training_set_gives_as_many_pairs_of_each_label(tmp_path: Path) -> None:
+    rows = [
+        {"claim": f"claim {n}", "label": "SUPPORTS", "evidence": [f"It is -LRB- {n} -RRB- .", "Yes ."]} for n in "123"
+    ]
+    rows += [{"claim": "claim 4", "label": "REFUTES", "evidence": ["No ."]}]
+    rows += [{"claim": f"claim {n}", "label": "NOT ENOUGH INFO", "evidence": [], "retrieved": ["near"]} for n in "56"]
+    (tmp_path / "fever-train").mkdir()
+    (tmp_path / "fever-train" / "train.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    recipe = stance_recipe({"data": str(tmp_path), "kind": "features", "collection": "fever-train"})
+    pairs = {pair.label: pair for pair in training_pairs(recipe)}
+    assert len(training_pairs(recipe)) == len(pairs) == 3
+    assert pairs["disagree"].sentences == ("No .",)
+    assert pairs["agree"].sentences[0].startswith("It is ( ")
+    assert pairs["unrelated"].claim in ("claim 5", "claim 6")
+    assert pairs["unrelated"].sentences != ("near",)
+
+
+def test_a_recipe_without_the_newer_settings_keeps_its_digest(small_data: Path) -> None:
+    content = {"data": str(small_data), "kind": "hierarchy"}
+    plain = stance_recipe(content)
+    spelt = stance_recipe({**content, "first_level": "likeness", "collection": "fnc-1", "adapted_from": "fever"})
+    assert plain.digest == spelt.digest != stance_recipe({**content, "first_level": "words"}).digest
 
 
 def test_another_recipes_run_is_refused(

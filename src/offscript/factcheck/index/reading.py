@@ -1,6 +1,7 @@
 """Reading: the index as a snapshot that later writes do not touch, and its segments, one immutable file each."""
 
 import itertools
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -115,6 +116,13 @@ class Segment:
         title, text, url, date = (pool[start:end].decode("utf-8", "replace") for start, end in itertools.pairwise(ends))
         starts = self.sentences.values[self.sentences.offsets[number] : self.sentences.offsets[number + 1]]
         return Document(self.id_of(number), title, text, url, date, tuple(starts.tolist()))
+
+    def urls(self) -> Iterator[str]:
+        """The addresses of all documents in order, deleted ones included."""
+        place, step = STORED_FIELDS.index("url"), len(STORED_FIELDS)
+        starts, ends = (self.stored.offsets[place + shift :: step][: self.size].tolist() for shift in (0, 1))
+        for start, end in zip(starts, ends, strict=True):
+            yield self.stored.values[start:end].tobytes().decode("utf-8", "replace") if end > start else ""
 
     def id_of(self, number: int) -> str:
         """The id of a document."""

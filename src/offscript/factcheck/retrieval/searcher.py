@@ -190,7 +190,7 @@ class Searcher:
         """As `search`, for many queries at once."""
         documents, scores = self.rank(queries, k, model=model)
         return [
-            [Hit(self._id_of(number), score) for number, score in zip(*row, strict=True) if number != NOTHING]
+            [Hit(self.id_of(number), score) for number, score in zip(*row, strict=True) if number != NOTHING]
             for row in zip(documents.tolist(), scores.tolist(), strict=True)
         ]
 
@@ -243,7 +243,8 @@ class Searcher:
             list(pool.map(lambda first: run(first, min(first + share, total)), range(0, total, share)))
         return best
 
-    def _id_of(self, number: int) -> str:
+    def id_of(self, number: int) -> str:
+        """The id of the document with this number in the index."""
         place = int(np.searchsorted(self._firsts, number, side="right")) - 1
         return self.index.segments[place].id_of(number - int(self._firsts[place]))
 

@@ -16,6 +16,13 @@ class Kind(str, Enum):
     unrated = "unrated"
 
 
+class Scale(str, Enum):
+    """What a provider's scores are: a retrieval model's, or 1 / (1 + place) where an engine tells places alone."""
+
+    scores = "scores"
+    ranks = "ranks"
+
+
 class Found(NamedTuple):
     """A document that a provider found for a query, with the provider's own score: higher is better."""
 

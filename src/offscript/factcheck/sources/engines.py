@@ -7,13 +7,14 @@ import logging
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import zip_longest
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 from offscript._specification import nearest
 from offscript.errors import OffscriptError
 from offscript.factcheck.documents.document import Document
-from offscript.factcheck.sources import Found
+from offscript.factcheck.sources import Found, Kind, Scale
 from offscript.factcheck.sources.extraction import ExtractionError, Extractor, Page
 from offscript.factcheck.sources.fetching import Fetched, Fetcher, FetchError
 from offscript.factcheck.sources.ratings import Ratings
@@ -24,6 +25,7 @@ _log = logging.getLogger(__name__)
 GOOGLE = "https://www.googleapis.com/customsearch/v1"
 GOOGLE_KEY, GOOGLE_ENGINE = "GOOGLE_API_KEY", "GOOGLE_CSE_ID"
 GOOGLE_PAGE, GOOGLE_MOST = 10, 100  # results an answer holds, and results there are at all
+SITES_A_QUERY = 10  # Google reads 32 words of a query, and every site takes two
 SEARXNG_ADDRESS = "SEARXNG_URL"
 SEARXNG_MOST_PAGES = 5
 
@@ -84,18 +86,63 @@ class SearchEngine(Protocol):
 
 
 class WebSearch:
-    """What an engine lists, read page by page."""
+    """What an engine lists, read page by page.
+
+    Args:
+        engine: Lists pages.
+        fetcher: Gets them.
+        ratings: Which kind a page's site is of, and which sites there are of a kind.
+        most: Pages that are read for a query.
+        site_queries: Queries that a search of one kind of source may take; each names ten sites of the table of
+            ratings, the first ones first. An engine that was set up for a kind takes one.
+    """
+
+    scale = Scale.ranks
 
     def __init__(
-        self, engine: SearchEngine, *, fetcher: Fetcher | None = None, ratings: Ratings | None = None, most: int = 10
+        self,
+        engine: SearchEngine,
+        *,
+        fetcher: Fetcher | None = None,
+        ratings: Ratings | None = None,
+        most: int = 10,
+        site_queries: int = 3,
     ) -> None:
         self._engine, self._fetcher = engine, fetcher or Fetcher()
-        self._ratings, self._most = ratings or Ratings(), most
+        self._ratings, self._most, self._site_queries = ratings or Ratings(), most, site_queries
 
     def find(self, query: str, k: int) -> list[Found]:
         if not query.strip():
             return []
         return read_pages(self._engine.look_up(query, min(k, self._most)), self._fetcher, self._ratings)
+
+    def find_kind(self, query: str, k: int, kind: Kind) -> list[Found]:
+        """Pages of one kind of source, by queries that are restricted to its sites; unrated sites are not searched.
+
+        An engine that ignores the restriction adds nothing: what it lists of other kinds is left out.
+        """
+        if not query.strip():
+            return []
+        most = min(k, self._most)
+        lists = [engine.look_up(asked, most) for engine, asked in self._restricted(query, kind)]
+        entries = [entry for listed in zip_longest(*lists) for entry in listed if entry is not None]
+        once = {entry.url: entry for entry in reversed(entries)}
+        kept = [entry for entry in entries if once.pop(entry.url, None) is not None and self._is_of(entry, kind)]
+        return [each for each in read_pages(kept[:most], self._fetcher, self._ratings) if each.kind is kind]
+
+    def _is_of(self, entry: Listed, kind: Kind) -> bool:
+        return self._ratings.kind_of(entry.url) is kind
+
+    def _restricted(self, query: str, kind: Kind) -> list[tuple[SearchEngine, str]]:
+        """The engine of a kind with the query as it is, or the general one with sites added to the query."""
+        own = self._engine.of_kind(kind) if isinstance(self._engine, Google) else None
+        if own is not None:
+            return [(own, query)]
+        sites = self._ratings.sites_of(kind)[: SITES_A_QUERY * self._site_queries]
+        return [
+            (self._engine, f"{query} ({' OR '.join(f'site:{site}' for site in sites[first : first + SITES_A_QUERY])})")
+            for first in range(0, len(sites), SITES_A_QUERY)
+        ]
 
 
 class Google:
@@ -112,6 +159,14 @@ class Google:
     def from_environment(cls) -> "Google":
         """With `GOOGLE_API_KEY` and the search engine's id, `GOOGLE_CSE_ID`."""
         return cls(_from_environment(GOOGLE_KEY), _from_environment(GOOGLE_ENGINE))
+
+    def of_kind(self, kind: Kind) -> "Google | None":
+        """The search engine that was set up for the sites of one kind, if the environment names one.
+
+        As in the thesis: `GOOGLE_CSE_ID_HIGH`, `GOOGLE_CSE_ID_MIXED`, `GOOGLE_CSE_ID_LOW`, `GOOGLE_CSE_ID_WIKIPEDIA`.
+        """
+        engine = os.environ.get(f"{GOOGLE_ENGINE}_{kind.name.upper()}", "").strip()
+        return Google(self._key, engine, address=self._address, fetcher=self._fetcher) if engine else None
 
     def look_up(self, query: str, k: int) -> list[Listed]:
         listed: list[Listed] = []

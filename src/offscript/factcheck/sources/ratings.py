@@ -42,6 +42,10 @@ class Ratings:
     def __len__(self) -> int:
         return len(self._kinds)
 
+    def sites_of(self, kind: Kind) -> list[str]:
+        """The sites of one kind, in the order of the table."""
+        return [site for site, own in self._kinds.items() if own is kind]
+
     def kind_of(self, url: str, default: Kind = Kind.unrated) -> Kind:
         """The kind of a page by its address; `default` where neither it nor a site above it is rated."""
         parts = site_of(url).split(".")

@@ -21,7 +21,8 @@ from offscript.factcheck.stance.stance import STANCES, StanceModel
 SHIPPED, LEXICAL, JOINT = "offscript/stance", "lexical", "+"
 CARD = "card.json"
 _ASSETS = {
-    name: Path(__file__).parents[2] / "assets" / name.partition("/")[2] for name in (SHIPPED, "offscript/inference")
+    name: Path(__file__).parents[2] / "assets" / name.partition("/")[2]
+    for name in (SHIPPED, "offscript/inference", "offscript/fakta")
 }
 
 

@@ -65,11 +65,9 @@ def _model(settings: StanceSettings, seed: int) -> str | None:
     """The name of the model, or the folder of the one that a recipe trains; trained ones are kept in the cache."""
     if settings.training is None or settings.model is not None:
         return settings.model
-    from offscript._files import cache_folder
-    from offscript.factcheck.stance.teaching import stance_recipe, train_stance
+    from offscript.factcheck.stance.teaching import trained_model
 
-    recipe = stance_recipe({**settings.training, "seed": seed})
-    return str(train_stance(recipe, cache_folder() / "stance" / recipe.digest).folder)
+    return trained_model(settings.training, seed)
 
 
 def _recipe(settings: StanceSettings, subject: "Subject") -> dict[str, Any]:

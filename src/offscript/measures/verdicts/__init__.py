@@ -21,7 +21,12 @@ class VerdictSettings(Settings):
         None, 'One {"id", "claim", "label", "evidence"} per line; FEVER, SciFact.', argument=True
     )
     index: Files = setting((), "Folder that `offscript index` wrote, or almanac; the almanac without any.")
+    pipeline: Literal["standard", "fakta", "perceptron"] = setting(
+        "standard", "standard, fakta (the thesis's), or perceptron: the baseline of Table 2.2."
+    )
     stance: str | None = setting(None, "offscript/stance, lexical, or a trained model's folder.")
+    training: dict[str, Any] | None = setting(None, "A recipe: train the stance model first.", hidden=True)
+    ranks: bool = setting(False, "FEVER: let the index tell ranks alone, as search engines do.", hidden=True)
     ratings: Path | None = setting(None, "Table of web sites and how factual they are.")
     fever: Path | None = setting(None, "FEVER's folder: check its claims among all known evidence instead.")
     part: str = setting("test", "The half of FEVER's claims: dev or test.")
@@ -71,22 +76,30 @@ class Verdicts(Question[VerdictSettings]):
 def _checked(subject: "Subject", settings: VerdictSettings, progress: Progress) -> tuple[Any, dict[str, Any], str]:
     """The checked claims, how that is told in the recipe, and in the title."""
     from offscript._files import sha256_of
-    from offscript.factcheck.checking import build_checker
     from offscript.factcheck.claims import read_claims
+    from offscript.factcheck.pipelines import build_pipeline
+    from offscript.factcheck.stance.teaching import trained_model
     from offscript.measures.verdicts.estimation import check_claims
     from offscript.measures.verdicts.fever import check_fever
 
     if settings.fever is not None:
-        chosen = settings.model_dump(include={"part", "labels", "sample", "stance"})
-        return (*check_fever(settings.fever, seed=subject.seed, progress=progress, **chosen), "FEVER")
+        chosen = settings.model_dump(include={"part", "labels", "sample", "pipeline", "ranks"})
+        stance = settings.stance
+        if stance is None and settings.training is not None:
+            stance = trained_model(settings.training, subject.seed)
+        run, recipe = check_fever(settings.fever, stance=stance, seed=subject.seed, progress=progress, **chosen)
+        return run, {**recipe, "training": settings.training}, "FEVER"
     if settings.claims is None:
         raise OffscriptError("no claims to check", next="give a file of CLAIMS, or --fever FOLDER")
     claims = read_claims(settings.claims)[: subject.limit]
-    checker = build_checker(settings.index, settings.stance, settings.ratings)
+    if settings.pipeline == "perceptron":
+        raise OffscriptError("the perceptron is a baseline on FEVER", next="give --fever FOLDER and --stance FOLDER")
+    checker = build_pipeline(settings.pipeline, settings.index, settings.stance, settings.ratings)
     run = check_claims(checker, claims, progress=progress.start(len(claims)))
     recipe = {
         "claims": {"name": str(settings.claims), "sha256": sha256_of(settings.claims)},
         "index": list(settings.index) or [ALMANAC],
+        "pipeline": settings.pipeline,
         "stance": checker.stance.name,
         "limit": subject.limit,
     }

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from offscript._types import Count, FloatArray
 from offscript.errors import OffscriptError
 from offscript.factcheck.checked import Check, Verdict
-from offscript.factcheck.checking import Checker
 from offscript.factcheck.claims import JudgedClaim, Place
+from offscript.factcheck.pipelines import ClaimPipeline
 from offscript.measures.measurement import Measurement, environment
 from offscript.statistics import RESAMPLES, Classification, classification_scores, proportion_interval
 
@@ -34,7 +34,7 @@ class VerdictRun(Classification):
         return np.logical_and(self.right, np.logical_or(self.proven, undecidable))
 
 
-def check_claims(checker: Checker, claims: Sequence[JudgedClaim], *, progress: Count | None = None) -> VerdictRun:
+def check_claims(checker: ClaimPipeline, claims: Sequence[JudgedClaim], *, progress: Count | None = None) -> VerdictRun:
     """Check every claim."""
     if not claims:
         raise OffscriptError("no claim to check", next="give at least one")

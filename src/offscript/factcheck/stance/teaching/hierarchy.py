@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from offscript.factcheck.stance.pairs import Pair
-from offscript.factcheck.stance.registry import StanceKind
+from offscript.factcheck.stance.registry import StanceKind, read_card
 from offscript.factcheck.stance.stance import STANCES
 from offscript.factcheck.stance.teaching.baselines import (
     Bag,
@@ -29,8 +29,7 @@ from offscript.factcheck.stance.teaching.baselines import (
     words_of_pairs,
     write_network,
 )
-from offscript.factcheck.stance.teaching.recipe import StanceRecipe, training_pairs
-from offscript.factcheck.stance.teaching.tasks import read_task
+from offscript.factcheck.stance.teaching.recipe import FirstLevel, StanceRecipe, fever_pairs, training_pairs
 from offscript.learning import Observer, seeded
 
 _BATCH = 64
@@ -68,17 +67,26 @@ class Convolutions(nn.Module):
 
 
 class HierarchyNetwork(nn.Module):
-    """Related or not by likeness alone, as words would be learnt by heart; features for the stance and the domain."""
+    """Two levels on one set of features: related or not, then the stance; the domain is told from the same features.
 
-    def __init__(self, words: int) -> None:
+    The first level rests on bags of words and convolutions as in the thesis, or on the cosine alone: on FNC-1, whose
+    training texts each occur many times, a first level that reads words learns unrelated texts by heart.
+    """
+
+    def __init__(self, words: int, first_level: FirstLevel = "likeness") -> None:
         super().__init__()
+        self.first_level = first_level
         self.words = nn.Embedding(words + 1, _EMBEDDING, padding_idx=0)
         self.claim, self.text = Convolutions(), Convolutions()
         self.claim_bag = nn.EmbeddingBag(words, _HIDDEN, mode="sum")
         self.text_bag = nn.EmbeddingBag(words, _HIDDEN, mode="sum")
         convolved = 2 * len(_WIDTHS) * _FILTERS
         self.shared = nn.Linear(convolved + _HIDDEN + 1, _HIDDEN)
-        self.related = nn.Sequential(nn.Linear(1, _SIMILAR), nn.ReLU(), nn.Linear(_SIMILAR, 2))
+        self.related = (
+            nn.Linear(_HIDDEN, 2)
+            if first_level == "words"
+            else nn.Sequential(nn.Linear(1, _SIMILAR), nn.ReLU(), nn.Linear(_SIMILAR, 2))
+        )
         self.stance, self.domain = nn.Linear(_HIDDEN, 3), nn.Linear(_HIDDEN, 2)
         with torch.no_grad():
             for table in (self.words, self.claim_bag, self.text_bag):
@@ -95,15 +103,16 @@ class HierarchyNetwork(nn.Module):
         hidden: Tensor = nn.functional.dropout(self.shared(together).relu(), 0.3, training=self.training)
         return hidden
 
-    def relatedness(self, batch: "TextBatch") -> Tensor:
+    def relatedness(self, batch: "TextBatch", features: Tensor) -> Tensor:
         """Scores [rows, 2] of being unrelated and related."""
-        scores: Tensor = self.related(batch.cosines / _USUAL_COSINE)
+        scores: Tensor = self.related(features if self.first_level == "words" else batch.cosines / _USUAL_COSINE)
         return scores
 
     def probabilities(self, batch: "TextBatch") -> Tensor:
         """p(related) · p(stance | related), and p(unrelated), in the order of `STANCES` [rows, 4]."""
-        related = self.relatedness(batch).softmax(dim=1)
-        return torch.cat([self.stance(self.features(batch)).softmax(dim=1) * related[:, 1:], related[:, :1]], dim=1)
+        features = self.features(batch)
+        related = self.relatedness(batch, features).softmax(dim=1)
+        return torch.cat([self.stance(features).softmax(dim=1) * related[:, 1:], related[:, :1]], dim=1)
 
 
 @dataclass(frozen=True)
@@ -141,15 +150,15 @@ class Hierarchy(BagModel[HierarchyNetwork]):
 
 
 def train_hierarchy(recipe: StanceRecipe, folder: Path, *, observer: Observer | None = None, **_: Any) -> Path:
-    """FNC-1's pairs, and beside them as many of FEVER's where the recipe adapts from it."""
+    """FNC-1's pairs, and beside them at most as many of FEVER's where the recipe adapts from it."""
     target = training_pairs(recipe)
-    source = _fever_pairs(recipe) if recipe.adaptation else []
+    source = fever_pairs(recipe, recipe.adapted_from) if recipe.adaptation else []
     pairs = [*target, *source]
     words = words_of_pairs(pairs)
     texts, labels = Texts(words, pairs), torch.tensor([STANCES.index(pair.label) for pair in pairs])
     domains = (torch.arange(len(pairs)) >= len(target)).long()
     with seeded(recipe.seed):
-        network = HierarchyNetwork(len(words.listed))
+        network = HierarchyNetwork(len(words.listed), recipe.first_level)
         optimiser = torch.optim.Adam(network.parameters(), lr=recipe.head_learning_rate)
 
         def loss(rows: NDArray[np.int64]) -> Tensor:
@@ -159,27 +168,25 @@ def train_hierarchy(recipe: StanceRecipe, folder: Path, *, observer: Observer | 
     return write_network(folder / "model", "hierarchy", recipe, words, network)
 
 
-HIERARCHY = StanceKind(lambda folder, name: Hierarchy(name, *read_network(folder, HierarchyNetwork)), train_hierarchy)
+def _load_hierarchy(folder: Path, name: str) -> Hierarchy:
+    first_level: FirstLevel = read_card(folder)["recipe"].get("first_level", "likeness")
+    return Hierarchy(name, *read_network(folder, lambda words: HierarchyNetwork(words, first_level)))
+
+
+HIERARCHY = StanceKind(_load_hierarchy, train_hierarchy)
 
 
 def _loss(network: HierarchyNetwork, batch: TextBatch, labels: Tensor, domains: Tensor, adaptation: float) -> Tensor:
     """Both levels' cross-entropy, the second over related pairs alone, and the domain's behind a reversed gradient."""
     features = network.features(batch)
     related = labels != STANCES.index("unrelated")
-    loss = nn.functional.cross_entropy(network.relatedness(batch), related.long())
+    loss = nn.functional.cross_entropy(network.relatedness(batch, features), related.long())
     if related.any():
         loss = loss + nn.functional.cross_entropy(network.stance(features[related]), labels[related])
     if adaptation:
         turned = ReversedGradient.apply(features, adaptation)  # type: ignore[no-untyped-call]
         loss = loss + nn.functional.cross_entropy(network.domain(turned), domains)
     return loss
-
-
-def _fever_pairs(recipe: StanceRecipe) -> list[Pair]:
-    """Supported claims agree, refuted ones disagree, and a sentence from elsewhere is unrelated."""
-    task = read_task("fever", recipe.folder, limit=recipe.limit, seed=recipe.seed)
-    stances = ("agree", "disagree", "unrelated")
-    return [Pair(claim, (text or "",), stances[label], "fever") for claim, text, label in task.examples]
 
 
 def _numbered(words: Words, texts: Sequence[str], longest: int) -> NDArray[np.int64]:

@@ -9,12 +9,18 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from offscript._config import Section, checked, digest_of
+from offscript._files import cache_folder
 from offscript.errors import OffscriptError
 from offscript.factcheck.stance.pairs import Pair, read_pairs, sampled
-from offscript.factcheck.stance.registry import KINDS
+from offscript.factcheck.stance.registry import CARD, KINDS
 from offscript.learning import Observer, Trained, Trainer
 
 Kind = Literal["mtranssan", "features", "boosting", "hierarchy"]
+FirstLevel = Literal["words", "likeness"]
+FeverTask = Literal["fever", "fever-train"]
+
+
+_NEWER = ("collection", "adapted_from", "first_level")
 
 
 class EncoderSettings(Section):
@@ -44,8 +50,9 @@ class StanceRecipe(Section):
     kind: Kind = "mtranssan"
     seed: int = Field(1, ge=0)
     data: str = Field(description="the folder that holds fnc-1, fever and the auxiliary sets")
+    collection: Literal["fnc-1", "fever-train"] = Field("fnc-1", description="the pairs to learn from")
     split: Literal["train", "known-topics", "all"] = Field("train", description="of FNC-1: what is learnt from")
-    limit: int | None = Field(None, ge=1, description="pairs of FNC-1 to learn from; None: all")
+    limit: int | None = Field(None, ge=1, description="pairs of the collection to learn from; None: all")
     encoder: EncoderSettings = EncoderSettings()
     pretraining: TaskSettings = TaskSettings()
     beside: TaskSettings = TaskSettings()
@@ -57,6 +64,10 @@ class StanceRecipe(Section):
     learning_rate: float = Field(3e-5, gt=0)
     head_learning_rate: float = Field(1e-3, gt=0)
     adaptation: float = Field(0.0, ge=0, description="weight of the reversed gradient of a domain classifier (FEVER)")
+    adapted_from: FeverTask = Field("fever", description="FEVER's sample of 10,000 pairs, or its whole training set")
+    first_level: FirstLevel = Field(
+        "likeness", description="what the hierarchy tells related texts by: bags of words and convolutions, or a cosine"
+    )
     served: bool = Field(False, description="export an int8 graph as well; decides nothing about the trained weights")
     class_limit: int | None = Field(None, ge=1, description="pairs of one stance to learn from at most; None: all")
     class_weights: float = Field(0.5, ge=0, le=1, description="weights are class frequencies to minus this power")
@@ -73,7 +84,11 @@ class StanceRecipe(Section):
     @property
     def digest(self) -> str:
         """A hash of the recipe: two runs with the same one are the same run."""
-        return digest_of(self.model_dump(exclude={"about", "served"}))
+        return digest_of(self.model_dump(exclude={"about", "served"} | self._newer_defaults()))
+
+    def _newer_defaults(self) -> set[str]:
+        """Settings that came later, as long as they say what held before: runs from then keep their digest."""
+        return {name for name in _NEWER if getattr(self, name) == type(self).model_fields[name].default}
 
     @property
     def pretraining_digest(self) -> str:
@@ -88,8 +103,19 @@ class StanceRecipe(Section):
 
 
 def training_pairs(recipe: StanceRecipe) -> list[Pair]:
-    """The pairs of FNC-1 that a recipe learns from."""
+    """The pairs that a recipe learns from."""
+    if recipe.collection != "fnc-1":
+        return fever_pairs(recipe, recipe.collection)
     return sampled(read_pairs(f"{recipe.folder / 'fnc-1'},split={recipe.split}").pairs, recipe.limit, recipe.seed)
+
+
+def fever_pairs(recipe: StanceRecipe, task: FeverTask) -> list[Pair]:
+    """FEVER's training claims: supported ones agree, refuted ones disagree, and a text from elsewhere is unrelated."""
+    from offscript.factcheck.stance.teaching.tasks import read_task
+
+    examples = read_task(task, recipe.folder, limit=recipe.limit, seed=recipe.seed).examples
+    stances = ("agree", "disagree", "unrelated")
+    return [Pair(claim, (text or "",), stances[label], "fever") for claim, text, label in examples]
 
 
 def every_training_pair(recipe: StanceRecipe) -> Sequence[Pair]:
@@ -149,6 +175,22 @@ def train_stance(
 
         made = ship(recipe, made, folder / "served")
     return TrainedStance(made, time.monotonic() - began)
+
+
+def trained_model(content: dict[str, Any], seed: int) -> str:
+    """The folder of the model that a recipe makes; it is trained once and kept in the cache.
+
+    Args:
+        content: The recipe's keys.
+        seed: Takes the place of the recipe's.
+
+    Returns:
+        The folder, which `stance_model` opens.
+    """
+    recipe = stance_recipe({**content, "seed": seed})
+    folder = cache_folder() / "stance" / recipe.digest
+    made = folder / ("served" if recipe.served else "model")
+    return str(made if (made / CARD).is_file() else train_stance(recipe, folder).folder)
 
 
 TRAINER = Trainer(stance_recipe, train_stance)

@@ -13,7 +13,16 @@ from pydantic import Field
 from offscript._specification import nearest
 from offscript.corpora.lines import Lines, packed
 from offscript.corpora.prose import decode_brackets
-from offscript.corpora.records import S, Schema, one_of, read_json_list, read_json_value, read_rows, table_rows
+from offscript.corpora.records import (
+    S,
+    Schema,
+    one_of,
+    read_json_list,
+    read_json_value,
+    read_records,
+    read_rows,
+    table_rows,
+)
 from offscript.errors import OffscriptError
 from offscript.factcheck.stance.pairs import EVIDENCE, read_pairs
 
@@ -39,6 +48,14 @@ class SampleRow(Schema):
     claim: str
     sentence: str
     label: Annotated[int, one_of({"SUPPORTS": 0, "REFUTES": 1})]
+
+
+class TrainingRecord(Schema):
+    """A claim of FEVER's whole training set."""
+
+    claim: str
+    label: Annotated[int, one_of({"SUPPORTS": 0, "REFUTES": 1, "NOT ENOUGH INFO": 2})]
+    evidence: list[str]
 
 
 class EntailmentRow(Schema):
@@ -145,6 +162,25 @@ def _fever(folder: Path) -> Iterator[Example]:
             yield row.claim, sentences[(number + len(rows) // 2) % len(rows)], 2
 
 
+def _fever_train(folder: Path) -> Iterator[Example]:
+    """As many claims of each label with their evidence; claims that nothing decides get another claim's at random.
+
+    Those are the NOT ENOUGH INFO pairs "by random sampling" of the FEVER paper and of Table 2.2.
+    """
+    records = list(read_records(Lines(packed(folder / "fever-train/train.jsonl")), TrainingRecord))
+    by_label = [[record for record in records if record.label == label] for label in range(len(EVIDENCE))]
+    texts = [_joined(record.evidence) for record in records if record.evidence]
+    random, size = np.random.default_rng(1), min(map(len, by_label))
+    for label, own in enumerate(by_label):
+        for place in random.permutation(len(own))[:size]:
+            known = own[place].evidence
+            yield own[place].claim, _joined(known) if known else texts[random.integers(len(texts))], label
+
+
+def _joined(sentences: Sequence[str]) -> str:
+    return decode_brackets(" ".join(sentences))
+
+
 def _scifact(folder: Path) -> Iterator[Example]:
     for pair in read_pairs(f"{folder / 'scifact'},split=train").pairs:
         yield pair.claim, " ".join(pair.sentences), EVIDENCE.index(pair.label)
@@ -210,6 +246,7 @@ _READERS: dict[str, tuple[str, tuple[str, ...], Callable[[Path], Iterator[Exampl
     "snli": ("evidence", EVIDENCE, _snli),
     "mnli": ("evidence", EVIDENCE, _mnli),
     "fever": ("evidence", EVIDENCE, _fever),
+    "fever-train": ("evidence", EVIDENCE, _fever_train),
     "scifact": ("evidence", EVIDENCE, _scifact),
     "rte": ("rte", _ENTAILED, _rte),
     "qnli": ("qnli", ("answer", "no answer"), _qnli),
