@@ -12,7 +12,7 @@ from offscript._plugins import Registry
 
 ASSETS = Path(__file__).parent / "assets"
 SHIPPED, HUB = "offscript/", "hf/"
-WEIGHTS, CARD = "weights.safetensors", "card.json"
+WEIGHTS, VOCABULARY, CARD = "weights.safetensors", "vocabulary.json", "card.json"
 PROPERTIES = ("entropy reduction", "order preservation", "slope preservation")
 
 
@@ -153,12 +153,12 @@ QUESTIONS: Registry[Any] = Registry(
 def shipped_models() -> dict[str, dict[str, Any]]:
     """The cards of the language models that ship with the package, by their full name.
 
-    What else ships with a card, such as a stance model, has its weights in other files.
+    What else ships with a card, such as a stance model, has no vocabulary.
 
     Returns:
         One card per model, as it stands in `card.json`.
     """
-    folders = sorted(card.parent for card in ASSETS.glob(f"*/{CARD}") if (card.parent / WEIGHTS).is_file())
+    folders = sorted(card.parent for card in ASSETS.glob(f"*/{CARD}") if (card.parent / VOCABULARY).is_file())
     return {SHIPPED + folder.name: json.loads((folder / CARD).read_text(encoding="utf-8")) for folder in folders}
 
 

@@ -14,7 +14,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from offscript._catalogue import CARD, WEIGHTS
+from offscript._catalogue import CARD, VOCABULARY, WEIGHTS
 from offscript._config import first_fault
 from offscript._files import replacing, sha256_of, write_json
 from offscript._specification import nearest
@@ -38,7 +38,6 @@ KINDS: dict[str, tuple[type[NeuralLanguageModel], type[BaseModel]]] = {
 }
 """Kinds of trainable model: the network and its settings."""
 
-VOCABULARY = "vocabulary.json"
 TOKENIZER = "tokenizer"
 """A Hugging Face tokenizer goes along with the model, in its own files."""
 
