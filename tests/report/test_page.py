@@ -1,5 +1,6 @@
 """The page: self-contained, escaped, drawn by a real browser without any network request."""
 
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from offscript.audits.audit import Record, Section, plan_audit, run_audit
+from offscript.cli.audit import settings_of
 from offscript.corpora import WordVocabulary
 from offscript.measures.measurement import Measurement
 from offscript.measures.subject import Subject, columns_of_texts
@@ -89,6 +91,17 @@ def test_the_command_makes_the_same_question_again() -> None:
         "offscript audit 'model </title>' --oracle oracle --only likelihood "
         "--budget quick --seed 1 --length 5 --limit 10"
     )
+
+
+def test_the_command_of_a_large_model_names_what_it_was_asked_with() -> None:
+    made = record(["text"])
+    settings = {"samplers": ["top-k,k=5", "nucleus,p=0.9"], "most_prefixes": 83, "shortest": None}
+    large = replace(made, config={**made.config, "pace": 200.0})
+    words = shlex.split(command_for(large, "sampling", settings))
+    changes = [words[place + 1] for place, word in enumerate(words) if word == "--set"]
+    assert settings_of(changes) == {"sampling": settings}
+    assert words[words.index("--pace") + 1] == "200"
+    assert "--set" not in command_for(made, "sampling", settings)
 
 
 @given(st.lists(st.text(), min_size=1, max_size=4))

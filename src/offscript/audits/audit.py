@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Protocol
@@ -56,6 +56,7 @@ class Section:
     title: str
     measurements: list[Measurement]
     exhibits: list[dict[str, Any]]
+    settings: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,9 @@ def run_audit(subject: Subject, plan: Plan, out: Path, observer: AuditObserver |
     sections = []
     for number, planned in enumerate(plan.asked, start=1):
         answer = _answer(planned, subject, store, number, len(plan.asked), observer or _Unobserved())
-        sections.append(Section(planned.question.name, planned.question.title, answer.measurements, answer.exhibits))
+        settings = planned.settings.model_dump(mode="json", exclude_unset=True)
+        named = (planned.question.name, planned.question.title)
+        sections.append(Section(*named, answer.measurements, answer.exhibits, settings))
     config = {
         "oracle": None if subject.oracle is None else subject.oracle.name,
         "corpus": list(subject.corpus),
@@ -149,6 +152,7 @@ def run_audit(subject: Subject, plan: Plan, out: Path, observer: AuditObserver |
                 title=section.title,
                 questions=sorted({entry.question for entry in section.measurements}),
                 exhibits=section.exhibits,
+                settings=section.settings,
             )
             for section in sections
         ],
@@ -200,6 +204,7 @@ def read_record(results: Path) -> Record:
             entry.title,
             [measurement for question in entry.questions for measurement in by_question.get(question, [])],
             entry.exhibits,
+            entry.settings,
         )
         for entry in document.audit.questions
     ]

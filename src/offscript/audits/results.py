@@ -63,6 +63,7 @@ class AuditedQuestion(_Part):
     title: str
     questions: list[str] = Field(description="under which keys of `results` its figures are")
     exhibits: list[dict[str, Any]] = []
+    settings: dict[str, Any] = Field(default={}, description="what it was asked with, where that was planned")
 
 
 class AuditPart(_Part):

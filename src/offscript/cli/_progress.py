@@ -53,6 +53,7 @@ class Lines:
     FIRST, NEXT = 3.0, 30.0
 
     def __init__(self, name: str, *, quiet: bool, everywhere: bool = False) -> None:
+        self._stream = sys.stderr  # as it is now: while a model is loaded, another one swallows its library's bars
         self._on_terminal = Console(stderr=True).is_terminal
         self._name, self._silent = name, quiet or (self._on_terminal and not everywhere)
         self._ended, self._lock = threading.Event(), threading.RLock()
@@ -108,7 +109,7 @@ class Lines:
     def say(self, line: str) -> None:
         """Print a line where there is no bar."""
         if not self._silent:
-            print(line, file=sys.stderr, flush=True)
+            print(line, file=self._stream, flush=True)
 
 
 def duration(seconds: float) -> str:

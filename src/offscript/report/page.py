@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -52,12 +53,22 @@ def _section(answer: Section, record: Record, finding: Finding | None) -> dict[s
         ],
         "exhibits": [exhibit for exhibit in answer.exhibits if exhibit["kind"] == "texts"],
         "recipes": [json.dumps(recipe, indent=2, ensure_ascii=False) for recipe in recipes.values()],
-        "command": command_for(record, answer.name),
+        "command": command_for(record, answer.name, answer.settings),
     }
 
 
-def command_for(record: Record, question: str) -> str:
-    """The command that answers one question of this audit again."""
+def command_for(record: Record, question: str, settings: Mapping[str, Any] | None = None) -> str:
+    """The command that answers one question of this audit again.
+
+    Args:
+        record: The audit.
+        question: The question's name.
+        settings: What it was asked with; named in the command where its sizes were planned by the pace of a large
+            model, since a question that is asked alone would have more time.
+
+    Returns:
+        A line for a shell.
+    """
     words = ["offscript", "audit", record.model]
     if record.oracle is not None:
         words += ["--oracle", record.oracle]
@@ -68,5 +79,7 @@ def command_for(record: Record, question: str) -> str:
     words += ["--only", question, "--budget", str(record.config["budget"]), "--seed", str(record.config["seed"])]
     if record.config.get("pace") is not None:
         words += ["--pace", f"{record.config['pace']:g}"]
+        for name, value in (settings or {}).items():
+            words += ["--set", f"{question}.{name}={json.dumps(value, ensure_ascii=False)}"]
     words += ["--length", str(record.config["length"]), "--limit", str(record.config["samples"])]
     return shlex.join(words)

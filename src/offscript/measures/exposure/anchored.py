@@ -190,12 +190,11 @@ def _plain_figures(
     own: Averages, given: Averages, text: Averages, names: Sequence[str], level: float
 ) -> dict[str, Figure]:
     """`eb_m_plain.d`: eq. 6 from plain averages over the whole vocabulary, bias and all; none where it is infinite."""
-    everything = torch.ones(1, len(own.sizes), dtype=torch.float64)
-    lengths = own.sums.shape[1]
+    lengths, total = own.sums.shape[1], own.sizes.sum()
     ratios: dict[str, list[float]] = {name: [] for name in names}
     parts: dict[str, list[np.ndarray[Any, Any]]] = {name: [] for name in names}
     for place in range(lengths):
-        p, r, q = (average.weighted(everything, place)[0] for average in (own, given, text))
+        p, r, q = (average.sums[:, place].sum(dim=0, dtype=torch.float64) / total for average in (own, given, text))
         tops, bottoms = (distances_between(side.log(), q.log(), names) for side in (p, r))
         for name in names:
             top, bottom = float(tops[name]), float(bottoms[name])
