@@ -21,11 +21,13 @@ from pydantic_core import to_jsonable_python
 from offscript.cli.app import app
 from offscript.factcheck.retrieval import DEFAULT_MODEL, model_names, retrieval_model
 from offscript.measures.registry import questions
+from offscript.report.glossary import glossary
 from offscript.training import ALGORITHMS
 
 ROOT = Path(__file__).resolve().parent.parent
 LISTINGS = ROOT / "src" / "offscript" / "assets" / "listings.json"
 REFERENCE = ROOT / "docs" / "questions.md"
+GLOSSARY = ROOT / "docs" / "glossary.md"
 VERBS = ROOT / "docs" / "reference" / "cli.md"
 NAMES = ROOT / "docs" / "reference" / "api.md"
 PACKAGES = (
@@ -134,6 +136,14 @@ def names() -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def terms() -> str:
+    """The glossary that pages share."""
+    rows = [f"| {term.term} | {term.about} |" for term in glossary()]
+    about = "What the pages of audits and comparisons mean by their terms; on a page, press `?`."
+    written = "This page is written by `tools/write_listings.py` from the file that pages read."
+    return "\n".join(["# Glossary", "", f"{about} {written}", "", "| term | meaning |", "|---|---|", *rows]) + "\n"
+
+
 def _shown(name: str, field: FieldInfo) -> str:
     """A setting with its default, as a recipe may write it."""
     return f"{name} (required)" if field.is_required() else f"{name}={json.dumps(to_jsonable_python(field.default))}"
@@ -141,6 +151,7 @@ def _shown(name: str, field: FieldInfo) -> str:
 
 if __name__ == "__main__":
     LISTINGS.write_text(json.dumps(listings(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    for path, text in ((REFERENCE, reference()), (VERBS, verbs()), (NAMES, names())):
+    pages = {REFERENCE: reference(), VERBS: verbs(), NAMES: names(), GLOSSARY: terms()}
+    for path, text in pages.items():
         path.write_text(text, encoding="utf-8")
         print(f"wrote {path.relative_to(ROOT)}")

@@ -127,6 +127,7 @@ QUESTIONS: Registry[Any] = Registry(
     "question",
     "offscript.questions",
     {
+        "places": "offscript.measures.places:Places",
         "likelihood": "offscript.measures.likelihood:Likelihood",
         "exposure": "offscript.measures.exposure:Exposure",
         "regret": "offscript.measures.regret:Regret",

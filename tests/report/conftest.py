@@ -1,5 +1,8 @@
 """A written page in a real browser."""
 
+import shutil
+import subprocess
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,3 +24,31 @@ def open_page(page: Any) -> Callable[[Path], list[str]]:
         return requests
 
     return opened
+
+
+@pytest.fixture(scope="session")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """axe-core's script, from npm; it is used here and never shipped."""
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip("no npm, which gives axe-core")
+    folder = tmp_path_factory.mktemp("axe")
+    packed = subprocess.run([npm, "pack", "axe-core@4"], cwd=folder, capture_output=True, text=True, check=False)
+    if packed.returncode != 0:
+        pytest.skip("npm could not get axe-core")
+    [archive] = folder.glob("axe-core-*.tgz")
+    with tarfile.open(archive) as opened:
+        opened.extract("package/axe.min.js", folder, filter="data")
+    return folder / "package" / "axe.min.js"
+
+
+@pytest.fixture
+def violations(page: Any, axe: Path) -> Callable[[], list[str]]:
+    """What axe-core finds wrong with the page that is open."""
+
+    def found() -> list[str]:
+        page.add_script_tag(path=axe)
+        results = page.evaluate("axe.run()")
+        return [f"{each['id']}: {each['nodes'][0]['html'][:200]}" for each in results["violations"]]
+
+    return found

@@ -31,7 +31,7 @@ HOSTILE = [
     "<!-- comment --> &amp; ]]> {{ 7 * 7 }} {% raw %}",
 ]
 
-QUESTIONS_OF_A_PAIR = ("likelihood", "exposure", "regret", "recovery", "sampling", "samples")
+QUESTIONS_OF_A_PAIR = ("places", "likelihood", "exposure", "regret", "recovery", "sampling", "samples")
 
 
 def measurement(name: str = "ppl", curve: Curve | None = None) -> Measurement:
@@ -122,7 +122,7 @@ def audited(tmp_path_factory: pytest.TempPathFactory) -> Record:
     student.name, oracle.name = "student", "oracle"
     subject = Subject(student, oracle, length=16, limit=60)
     whole = run_audit(subject, plan_audit(subject, QUESTIONS_OF_A_PAIR), tmp_path_factory.mktemp("audit"))
-    said = Section("samples", "What does it say?", [], [columns_of_texts([("model", HOSTILE)], "hostile")])
+    said = Section("said", "What does it say?", [], [columns_of_texts([("model", HOSTILE)], "hostile")])
     return replace(whole, answers=[*whole.answers, said], left_out=[("Else?", "no corpus")])
 
 
@@ -161,7 +161,7 @@ def test_every_question_has_a_verdict_with_an_interval_and_a_command(
 
 def test_hostile_text_shows_as_text(page: Any, open_page: Opener, written: Path) -> None:
     open_page(written)
-    assert page.locator("#samples li").all_text_contents()[-len(HOSTILE) :] == HOSTILE
+    assert page.locator("#said li").all_text_contents() == HOSTILE
     assert page.title() == "offscript audit of student"
     assert page.locator("body").is_visible()
 
@@ -205,3 +205,63 @@ def test_it_prints_in_black_on_white_even_from_the_dark(
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     page.pdf(path=tmp_path / "page.pdf", format="A4")
     assert (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_wrong(
+    scheme: str, page: Any, open_page: Opener, written: Path, violations: Callable[[], list[str]]
+) -> None:
+    page.emulate_media(color_scheme=scheme)
+    open_page(written)
+    page.evaluate("document.querySelectorAll('details').forEach(part => { part.open = true; })")
+    assert violations() == []
+
+
+def test_the_keyboard_reaches_every_control(page: Any, open_page: Opener, written: Path) -> None:
+    open_page(written)
+    controls = page.evaluate(
+        """() => [...document.querySelectorAll('a[href], button, input, select, summary')]
+        .filter(each => each.checkVisibility({ checkVisibilityCSS: true }) && each.tabIndex < 0)
+        .map(each => each.outerHTML)"""
+    )
+    assert controls == []
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.keyboard.press("?")
+    assert page.locator("#glossary").is_visible()
+    page.keyboard.press("Escape")
+    assert page.locator("#glossary").is_hidden()
+
+
+def test_a_link_to_a_figure_unfolds_its_table(page: Any, open_page: Opener, written: Path) -> None:
+    open_page(written)
+    page.evaluate("location.hash = '#exposure.eb_c.js'")
+    page.wait_for_function("document.getElementById('exposure.eb_c.js').checkVisibility()")
+    signature = page.locator("tr[id='exposure.eb_c.js']").get_attribute("data-signature")
+    assert signature.startswith("exposure.eb_c.js ")
+    assert "seed=1" in signature
+
+
+def test_charts_and_figures_can_be_downloaded(page: Any, open_page: Opener, written: Path) -> None:
+    open_page(written)
+    for label, start in (
+        ("Download as CSV", "series,place,value"),
+        ("Download all figures as CSV", "question,name,value"),
+    ):
+        with page.expect_download() as download:
+            page.locator(f"button[aria-label^='{label}']").first.click()
+        assert Path(download.value.path()).read_text(encoding="utf-8").startswith(start)
+    with page.expect_download() as download:
+        page.locator("button[aria-label^='Download as SVG']").first.click()
+    drawing = Path(download.value.path()).read_text(encoding="utf-8")
+    assert drawing.startswith("<svg")
+    assert "var(--" not in drawing
+
+
+def test_one_distance_is_shown_at_a_time(page: Any, open_page: Opener, written: Path) -> None:
+    open_page(written)
+    charts = page.locator("#exposure .stack figure")
+    assert charts.count() == 3
+    assert [chart.is_visible() for chart in charts.all()] == [True, False, False]
+    page.locator("#exposure .choices input").nth(1).check()
+    assert [chart.is_visible() for chart in charts.all()] == [False, True, False]

@@ -35,10 +35,17 @@ def charts_by_length(measurements: "Sequence[Measurement]") -> list[Chart]:
 
 
 def curve_chart(
-    curves: "Mapping[str, Curve]", *, x: str, y: str, first: int = 1, reference: float | None = None
+    curves: "Mapping[str, Curve]",
+    *,
+    x: str,
+    y: str,
+    first: int = 1,
+    reference: float | None = None,
+    meaning: str = "",
 ) -> Specification:
-    """Lines with bands over `first`, `first + 1`, …; `reference` draws a rule, such as the 1 of a ratio.
+    """Lines with bands over `first`, `first + 1`, …; `reference` draws a rule with its `meaning`, as the 1 of a ratio.
 
+    Up to three lines have their names at their ends, more of them a legend.
     Points that are infinite are left out of the drawing, and bands where they have no end; the tables have both.
     Nothing is joined across them. Of long curves, and of those whose points are mostly noise, a smoothed line is drawn
     over faint points.
@@ -46,7 +53,7 @@ def curve_chart(
     points = [point for name, curve in curves.items() for point in _points(name, curve, first)]
     longest = max((len(curve.values) for curve in curves.values()), default=0)
     along = {"field": "place", "type": "quantitative", "title": x, "axis": {"tickMinStep": 1}}
-    legend = {"orient": "top", "symbolOpacity": 1} if len(curves) > 1 else None
+    legend = {"orient": "top", "symbolOpacity": 1} if len(curves) > _LABELLED else None
     color = {"field": "series", "type": "nominal", "title": None, "sort": list(curves), "legend": legend}
     shared = {"x": along, "color": color}
     band = {
@@ -64,7 +71,29 @@ def curve_chart(
             {"mark": {"type": "point", "filled": True, "opacity": 0.25, "size": 12}, "encoding": value},
             {"transform": [_moving_mean(max(2, longest // 40))], "mark": {"type": "line"}, "encoding": smooth},
         ]
-    return layered([*([] if reference is None else [rule(reference)]), band, *lines], points)
+    if 1 < len(curves) <= _LABELLED:
+        lines.append(_line_ends(points, shared, y))
+    return layered([*([] if reference is None else [rule(reference, meaning)]), band, *lines], points)
+
+
+_LABELLED = 3  # lines that are named where they end
+_APART = 0.07  # of the chart's height, between two names
+
+
+def _line_ends(points: list[dict[str, Any]], shared: Specification, y: str) -> Specification:
+    """The names of the lines to the right of where they end, moved apart where they would overlap."""
+    sides = [point[side] for point in points for side in ("value", "lower", "upper") if point[side] is not None]
+    gap = _APART * (max(sides) - min(sides)) if sides else 0.0
+    ends = {point["series"]: point for point in points}
+    names: list[dict[str, Any]] = []
+    for point in sorted(ends.values(), key=lambda point: float(point["value"])):
+        value = point["value"] if not names else max(point["value"], names[-1]["value"] + gap)
+        names.append({"series": point["series"], "place": point["place"], "value": value})
+    return {
+        "data": {"values": names},
+        "mark": {"type": "text", "align": "left", "dx": 6, "fontWeight": 600},
+        "encoding": {**shared, "y": _quantity("value", y), "text": {"field": "series"}},
+    }
 
 
 _LONG, _SHORT = 100, 20  # positions from which on a curve is smoothed; below the second never
@@ -108,9 +137,34 @@ def layered(layers: list[Specification], points: list[dict[str, Any]]) -> Specif
     return {"$schema": SCHEMA, "width": "container", "height": HEIGHT, "data": {"values": points}, "layer": layers}
 
 
-def rule(value: float) -> Specification:
-    """A dashed line across at a value."""
-    return {"mark": {"type": "rule", "strokeDash": [4, 4], "opacity": 0.6}, "encoding": {"y": {"datum": value}}}
+def rule(value: float, meaning: str = "") -> Specification:
+    """A dashed line across at a value, and what it stands for."""
+    line = {"mark": {"type": "rule", "strokeDash": [4, 4], "opacity": 0.6}, "encoding": {"y": {"datum": value}}}
+    if not meaning:
+        return line
+    text = {"type": "text", "align": "left", "baseline": "bottom", "dx": 4, "dy": -3, "fontStyle": "italic"}
+    name = {
+        "data": {"values": [{"meaning": meaning}]},
+        "mark": text,
+        "encoding": {"y": {"datum": value}, "x": {"value": 0}, "text": {"field": "meaning"}},
+    }
+    return {"layer": [line, name]}
+
+
+def choices(group: str, charts: "Mapping[str, Specification]") -> list[Chart]:
+    """Charts of which a page shows one at a time, by the names of the choices.
+
+    Args:
+        group: the title that they share.
+        charts: each by the name of the choice.
+
+    Returns:
+        Titled charts, which files and other readers still see one by one.
+    """
+    return [
+        (f"{group}: {choice}", {**chart, "usermeta": {"group": group, "choice": choice}})
+        for choice, chart in charts.items()
+    ]
 
 
 def _bounds(lower: float, upper: float) -> dict[str, float | None]:
@@ -219,13 +273,18 @@ def trade_off_chart(measurements: "Sequence[Measurement]") -> Specification:
     """
     by_sampler: dict[str, dict[str, Measurement]] = {}
     real: list[Specification] = []
+    together = _indistinguishable(measurements)
     for entry in measurements:
         kind = next((kind for part, kind in _KINDS.items() if part in entry.name), None)
         if kind is not None and "sampler" in entry.recipe:
             by_sampler.setdefault(entry.recipe["sampler"], {})[kind] = entry
         elif kind is not None:
             real.append(_span(entry) if kind == "diversity" else rule(entry.value))
-    points = [_point(sampler, **pair) for sampler, pair in by_sampler.items()]
+    points = [
+        {**_point(sampler, **pair), "together": sampler in together}
+        for sampler, pair in by_sampler.items()
+        if pair.keys() == set(_KINDS.values())
+    ]
     color = {"field": "algorithm", "type": "nominal", "title": None, "legend": _LEGEND}
     x, y = (
         _free_axis("diversity", "self-BLEU (lower: more diverse)"),
@@ -251,7 +310,7 @@ def trade_off_chart(measurements: "Sequence[Measurement]") -> Specification:
         "width": "container",
         "height": 380,
         "data": {"values": points},
-        "layer": [*real, line, *crosses],
+        "layer": [*real, _halo(x, y), line, *crosses, *_real_point(measurements, x, y)],
     }
 
 
@@ -270,6 +329,41 @@ def scatter_chart(points: Sequence[Mapping[str, Any]], *, x: str, y: str) -> Spe
     ]
     crosses = [{"mark": {"type": "rule", "opacity": 0.4}, "encoding": {**bars, "color": color}} for bars in rules]
     return layered([dots, *crosses], [dict(point) for point in points])
+
+
+def _indistinguishable(measurements: "Sequence[Measurement]") -> set[str]:
+    """The best setting and those whose distance behind it may be 0."""
+    behind = [entry for entry in measurements if entry.name.endswith(".behind_best")]
+    rivals = {entry.recipe["sampler"] for entry in behind if 0 in entry.interval}
+    return rivals | {entry.recipe["best"] for entry in behind if entry.recipe["sampler"] in rivals}
+
+
+def _halo(x: Specification, y: Specification) -> Specification:
+    """A shade around the settings that cannot be told apart from the best."""
+    return {
+        "transform": [{"filter": "datum.together"}],
+        "mark": {"type": "circle", "size": 900, "opacity": 0.16, "color": "#c2a21c"},
+        "encoding": {"x": x, "y": y, "tooltip": [{"field": "sampler"}]},
+    }
+
+
+def _real_point(measurements: "Sequence[Measurement]", x: Specification, y: Specification) -> list[Specification]:
+    """Real text as a cross with its name, where both of its figures are known."""
+    known = {kind: entry for entry in measurements for part, kind in _KINDS.items() if _is_real(entry, part)}
+    if len(known) < len(_KINDS):
+        return []
+    point = {**{kind: entry.value for kind, entry in known.items()}, "text": "real text"}
+    data = {"values": [point]}
+    cross = {"type": "point", "shape": "cross", "filled": True, "size": 130, "opacity": 1}
+    name = {"type": "text", "align": "left", "dx": 9, "dy": -8, "fontWeight": 600}
+    return [
+        {"data": data, "mark": cross, "encoding": {"x": x, "y": y}},
+        {"data": data, "mark": name, "encoding": {"x": x, "y": y, "text": {"field": "text"}}},
+    ]
+
+
+def _is_real(entry: "Measurement", part: str) -> bool:
+    return part in entry.name and "sampler" not in entry.recipe
 
 
 def _span(entry: "Measurement") -> Specification:

@@ -9,8 +9,10 @@ from typing import Any
 from offscript import _files
 from offscript.audits.audit import Record, Section
 from offscript.measures.question import Finding
+from offscript.report.exhibits import views_of
 from offscript.report.figures import charts_of, findings_of
-from offscript.report.rendering import inert, render
+from offscript.report.glossary import glossary, terms_in
+from offscript.report.rendering import flat, grouped, inert, render
 from offscript.report.scorecard import Row, counted, drawing_of, in_order
 
 
@@ -30,7 +32,16 @@ def render_page(record: Record) -> str:
     sections = [_section(answer, record, findings[answer.name]) for answer in record.answers]
     rows = in_order([row for answer in record.answers if (row := _row(answer, findings[answer.name])) is not None])
     charts = any(section["charts"] for section in sections)
-    return render("audit.html.j2", charts=charts, record=record, sections=sections, rows=rows, counts=counted(rows))
+    return render(
+        "audit.html.j2",
+        charts=charts,
+        record=record,
+        sections=sections,
+        rows=rows,
+        counts=counted(rows),
+        glossary=glossary(),
+        figures=inert([flat(entry) for answer in record.answers for entry in answer.measurements]),
+    )
 
 
 def _row(answer: Section, finding: Finding | None) -> Row | None:
@@ -42,16 +53,17 @@ def _row(answer: Section, finding: Finding | None) -> Row | None:
 
 def _section(answer: Section, record: Record, finding: Finding | None) -> dict[str, Any]:
     recipes = {entry.recipe_hash: entry.recipe for entry in answer.measurements}
+    charts = charts_of(answer.name, answer.measurements, answer.exhibits)
+    said = [] if finding is None else [str(finding)]
     return {
         "name": answer.name,
         "title": answer.title,
         "finding": finding,
+        "status": None if finding is None else finding.status,
         "measurements": answer.measurements,
-        "charts": [
-            {"title": title, "spec": inert(spec)}
-            for title, spec in charts_of(answer.name, answer.measurements, answer.exhibits)
-        ],
-        "exhibits": [exhibit for exhibit in answer.exhibits if exhibit["kind"] == "texts"],
+        "charts": grouped(charts),
+        "exhibits": views_of(answer.exhibits),
+        "terms": terms_in([answer.title, *said, *(title for title, _ in charts)]),
         "recipes": [json.dumps(recipe, indent=2, ensure_ascii=False) for recipe in recipes.values()],
         "command": command_for(record, answer.name, answer.settings),
     }

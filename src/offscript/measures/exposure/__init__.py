@@ -2,11 +2,10 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from statistics import median
 from typing import TYPE_CHECKING, Any, Literal
 
 from offscript.errors import OffscriptError
-from offscript.measures.charts import Chart, curve_chart, curves_of
+from offscript.measures.charts import Chart, Specification, choices, curve_chart, curves_of
 from offscript.measures.question import (
     Answer,
     Compared,
@@ -40,7 +39,6 @@ Near each other distributions have js ≈ KL / 4, and 0.01 nats per token are on
 
 _HISTORY = "history length"
 _WINDOW = "window of positions after the anchor"
-_WIDEST = 3  # how many times as wide as the narrowest a band may be
 
 
 class ExposureSettings(TextSettings):
@@ -199,19 +197,11 @@ class Exposure(Question[ExposureSettings]):
         """EB-C and EB-M by distance, and CGD after each kind of history."""
         charts: list[Chart] = []
         for kind, title in (("eb_c.", "EB-C"), ("eb_m.", "EB-M")):
-            narrow, wide = _by_width(curves_of(measurements, kind))
-            drawn = {
-                f"{title}: deviation on the model's own histories over that on the data's, by distance": narrow,
-                f"{title} by {', '.join(wide)}, with wider bands": wide,
-            }
-            charts += [
-                (name, curve_chart(chosen, x=_HISTORY, y=title, reference=1.0))
-                for name, chosen in drawn.items()
-                if chosen
-            ]
+            group = f"{title}: deviation on the model's own histories over that on the data's, by distance"
+            charts += choices(group, _by_distance(curves_of(measurements, kind), title))
         if gaps := curves_of(measurements, "mgd_gap."):
             title = "Deviation after its own continuations less that after the text (MGD), by distance"
-            charts.append((title, curve_chart(gaps, x=_WINDOW, y="gap of MGD", reference=0.0)))
+            charts.append((title, curve_chart(gaps, x=_WINDOW, y="gap of MGD, nats", reference=0.0)))
         if plain := curves_of(measurements, "eb_m_plain."):
             title = "EB-M as the paper estimates it, which few samples push towards 1"
             charts.append((title, curve_chart(plain, x=_HISTORY, y="EB-M", reference=1.0)))
@@ -315,16 +305,8 @@ def _deviations_by_history(measurements: "Sequence[Measurement]") -> list[Chart]
     return []
 
 
-def _by_width(curves: "dict[str, Curve]") -> "tuple[dict[str, Curve], dict[str, Curve]]":
-    """Distances with narrow and with wide bands, which would hide the others: few greedy choices are all noise."""
-    widths = {name: _usual_width(curve) for name, curve in curves.items()}
-    widest = _WIDEST * min((width for width in widths.values() if width > 0), default=0.0)
-    narrow = {name: curve for name, curve in curves.items() if widths[name] <= widest}
-    return narrow, {name: curve for name, curve in curves.items() if name not in narrow}
-
-
-def _usual_width(curve: "Curve") -> float:
-    """The median width of the band; two equal infinities are no width."""
-    return median(
-        0.0 if lower == upper else upper - lower for lower, upper in zip(curve.lower, curve.upper, strict=True)
-    )
+def _by_distance(curves: "dict[str, Curve]", title: str) -> "dict[str, Specification]":
+    """A chart for each distance, since their bands differ in width; js, which decides, comes first."""
+    order = sorted(curves, key=lambda name: name != "js")
+    settings: dict[str, Any] = {"x": _HISTORY, "y": title, "reference": 1.0, "meaning": "no exposure bias"}
+    return {name: curve_chart({name: curves[name]}, **settings) for name in order}

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from offscript.measures.charts import Chart, bar_chart
 from offscript.measures.question import (
@@ -22,6 +22,7 @@ from offscript.measures.question import (
 from offscript.measures.words import p_value, with_interval
 
 if TYPE_CHECKING:
+    from offscript.measures.factuality.estimation import Statement
     from offscript.measures.measurement import Measurement
     from offscript.measures.subject import Subject
 
@@ -33,6 +34,8 @@ _DECIDED = "supported_of_decided"
 _CURVES = {_DECIDED: "Supported among the decided", "not_enough_info": "Not decided"}
 _MARGIN = 0.05
 _KINDS = ("prompted", "free")
+_TONES = {"supported": "fine", "refuted": "found", "not_enough_info": "cannot-tell"}
+_EVIDENCE = 3
 
 
 class FactualitySettings(Settings):
@@ -83,8 +86,7 @@ class Factuality(Question[FactualitySettings]):
     def measure(self, subject: "Subject", settings: FactualitySettings, progress: Progress) -> Answer:
         """Draw statements with every sampler and check each."""
         from offscript.factcheck.checking import build_checker
-        from offscript.measures.factuality.estimation import NAMES, measure_factuality
-        from offscript.measures.subject import columns_of_texts
+        from offscript.measures.factuality.estimation import measure_factuality
 
         factuality = measure_factuality(
             subject.model,
@@ -97,16 +99,17 @@ class Factuality(Question[FactualitySettings]):
             progress=progress.start(2 * settings.samples * len(settings.samplers)),
         )
         columns = [
-            (
-                sampler,
-                [
-                    f"{NAMES[each.check.verdict].replace('_', ' ')}: {each.text}"
+            {
+                "title": sampler,
+                "statements": [
+                    _shown(each)
                     for each in islice((each for each in factuality.statements if each.sampler == sampler), _SHOWN)
                 ],
-            )
+            }
             for sampler in settings.samplers
         ]
-        exhibit = columns_of_texts(columns, "Its statements, and the fact checker's verdicts")
+        title = "Its statements, and the fact checker's verdicts"
+        exhibit = {"kind": "statements", "title": title, "columns": columns}
         return Answer(factuality.measurements, [exhibit], title=f"Statements of {subject.model.name}")
 
     def tests(self, figures: "Mapping[str, Measurement]") -> dict[str, float]:
@@ -173,6 +176,23 @@ class Factuality(Question[FactualitySettings]):
                 if bars:
                     charts.append((f"{words}, of its {kind} statements", bar_chart(bars, y="share")))
         return charts
+
+
+def _shown(statement: "Statement") -> dict[str, Any]:
+    """A statement with its verdict and the sentences that it rests on."""
+    from offscript.measures.factuality.estimation import NAMES
+
+    check = statement.check
+    name, tone = NAMES[check.verdict], _TONES[NAMES[check.verdict]]
+    evidence = []
+    for each in check.evidence[:_EVIDENCE]:
+        document = check.documents[each.document]
+        texts = [sentence.text for sentence in document.sentences if sentence.number == each.sentence]
+        source = document.document.title or document.document.url or document.document.id
+        evidence += [{"text": text, "source": source} for text in texts]
+    verdict = name.replace("_", " ")
+    shown = {"text": statement.text, "verdict": verdict, "tone": tone, "evidence": evidence}
+    return {**shown, "confidence": round(check.confidence, 4)}
 
 
 def _kind(figures: "Mapping[str, Measurement]") -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from offscript.measures.charts import Chart, curve_chart, curves_of
+from offscript.measures.charts import Chart, Specification, curve_chart, curves_of
 from offscript.measures.question import (
     SIGNIFICANT,
     Answer,
@@ -23,6 +23,7 @@ from offscript.measures.words import p_value, with_interval
 if TYPE_CHECKING:
     from offscript.measures.measurement import Measurement
     from offscript.measures.subject import Subject
+    from offscript.statistics import Curve
 
 _PREFIX = 10
 _SHOWN = 4
@@ -146,9 +147,9 @@ class Recovery(Question[RecoverySettings]):
         charts, away = [], "tokens from the prefix"
         if gaps := curves_of(measurements, "nll_gap."):
             title = "How much worse than after data prefixes the oracle finds the text, by kind of prefix"
-            charts.append((title, curve_chart(gaps, x=away, y="gap (nats)", reference=0.0)))
+            charts.append((title, _gap_chart(gaps, away)))
         if costs := curves_of(measurements, "nll_oracle."):
-            charts.append(("The oracle's view of continuations", curve_chart(costs, x=away, y="NLL (nats)")))
+            charts.append(("The oracle's view of continuations", curve_chart(costs, x=away, y="NLL, nats per token")))
         quality = {
             name.rpartition(".")[2]: curve
             for name, curve in curves_of(measurements).items()
@@ -158,6 +159,10 @@ class Recovery(Question[RecoverySettings]):
             title = "Continuations compared with real text at the same places"
             charts.append((title, curve_chart(quality, x="windows from the prefix", y="corpus-BLEU")))
         return charts
+
+
+def _gap_chart(gaps: "dict[str, Curve]", away: str) -> Specification:
+    return curve_chart(gaps, x=away, y="gap, nats per token", reference=0.0, meaning="as after data prefixes")
 
 
 _LOSSES = {

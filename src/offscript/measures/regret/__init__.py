@@ -112,7 +112,8 @@ class Regret(Question[RegretSettings]):
             charts.append(("Regret accumulated over the first tokens", chart))
         if "excess_acc_err" in curves:
             excess = {"excess": curves["excess_acc_err"]}
-            chart = curve_chart(excess, x="tokens", y="excess accumulated error (%)", reference=0.0)
+            y = "excess accumulated error (%)"
+            chart = curve_chart(excess, x="tokens", y=y, reference=0.0, meaning="no accumulation")
             charts.append(("Accumulated error beyond what the same errors would cost without exposure bias", chart))
         return charts
 

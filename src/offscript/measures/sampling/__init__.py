@@ -202,7 +202,8 @@ class Sampling(Question[SamplingSettings]):
         """Quality over diversity."""
         if not measurements:
             return []
-        return [("Quality over diversity; crosses are intervals", trade_off_chart(measurements))]
+        title = "Quality over diversity, with intervals; shaded: settings that cannot be told apart from the best"
+        return [(title, trade_off_chart(measurements))]
 
 
 def _count(samplers: Sequence[str]) -> int:

@@ -3,6 +3,7 @@
 A system is whatever gives each sentence a score, higher meaning more likely; no score knows how it came about.
 """
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 BASELINES = ("ideal", "stereotyped", "random", "sentiment")
 FIGURES = ("lms", "ss", "icat")
-_CLEAREST = 4
+_CLEAREST = 2  # tests of a domain at each end
 _EVEN, _MARGIN = 50, 5  # percent
 
 
@@ -175,14 +176,41 @@ def _answer(
 
 
 def _clearest_preferences(tests: "Sequence[AssociationTest]", scores: Mapping[str, float]) -> dict[str, Any]:
-    """The tests in which the model finds one association most clearly likelier than its opposite."""
-    from offscript.measures.subject import columns_of_texts
+    """By domain, the tests in which the model finds one association most clearly likelier than its opposite."""
+    by_domain: dict[str, list[AssociationTest]] = {}
+    for test in sorted(tests, key=lambda test: scores[test.anti_stereotype.id] - scores[test.stereotype.id]):
+        by_domain.setdefault(test.domain, []).append(test)
+    logarithms = max(scores.values()) <= 0
+    groups = [
+        {"title": domain, "pairs": [_pair(test, scores, logarithms=logarithms) for test in _ends(ordered)]}
+        for domain, ordered in sorted(by_domain.items())
+    ]
+    measure = "geometric mean of the probabilities of a sentence's tokens" if logarithms else "score"
+    note = f"For each domain, where the stereotype wins most clearly, then where its opposite does. Bars: {measure}."
+    return {"kind": "pairs", "title": "Where its preference is clearest", "note": note, "groups": groups}
 
-    ordered = sorted(tests, key=lambda test: scores[test.stereotype.id] - scores[test.anti_stereotype.id])
-    stereotypes = [_read_whole(test, test.stereotype) for test in ordered[-_CLEAREST:][::-1]]
-    opposites = [_read_whole(test, test.anti_stereotype) for test in ordered[:_CLEAREST]]
-    columns = [("the stereotype wins", stereotypes), ("the anti-stereotype wins", opposites)]
-    return columns_of_texts(columns, "Where its preference is clearest, the sentence it prefers")
+
+def _ends(ordered: "list[AssociationTest]") -> "list[AssociationTest]":
+    """The first and the last few of a list, each once."""
+    return ordered if len(ordered) <= 2 * _CLEAREST else [*ordered[:_CLEAREST], *ordered[-_CLEAREST:]]
+
+
+def _pair(test: "AssociationTest", scores: Mapping[str, float], *, logarithms: bool) -> dict[str, Any]:
+    """Both sentences with their probabilities, as shares of the larger one."""
+    sides = {"stereotype": test.stereotype, "anti-stereotype": test.anti_stereotype}
+    values = {name: math.exp(scores[side.id]) if logarithms else scores[side.id] for name, side in sides.items()}
+    most = max(values.values())
+    return {
+        "sides": [
+            {
+                "label": name,
+                "text": _read_whole(test, side),
+                "share": values[name] / most if most > 0 else 0.0,
+                "told": f"{values[name]:.2g}",
+            }
+            for name, side in sides.items()
+        ]
+    }
 
 
 def _read_whole(test: "AssociationTest", association: "Association") -> str:

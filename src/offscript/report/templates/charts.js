@@ -14,8 +14,19 @@
     text: { color: ink },
     range: { category: ["#3b7dd8", "#d9622b", "#2b9c6b", "#9a5bd0", "#c2a21c", "#c8477f"] }
   };
-  document.querySelectorAll(".chart").forEach(function (place) {
+  // One chart per task, so that the page is shown and answers before all are drawn; printing waits for the rest.
+  var waiting = Array.from(document.querySelectorAll(".chart"));
+  function draw(place) {
     var spec = JSON.parse(place.parentElement.querySelector("script").textContent);
-    vegaEmbed(place, spec, { actions: false, renderer: "svg", config: theme });
-  });
+    return vegaEmbed(place, spec, { actions: false, renderer: "svg", config: theme }).then(function () {
+      place.querySelector("svg").setAttribute("aria-hidden", "true");  // the place itself is an image with a name
+    });
+  }
+  function next() {
+    if (!waiting.length) return;
+    draw(waiting.shift());
+    setTimeout(next, 0);
+  }
+  window.addEventListener("beforeprint", function () { while (waiting.length) draw(waiting.shift()); });
+  requestAnimationFrame(function () { setTimeout(next, 0); });
 })();
