@@ -10,7 +10,9 @@ import pytest
 from offscript.audits.comparison import compare_runs, read_runs
 from offscript.audits.store import write_results
 from offscript.measures.measurement import Measurement
-from offscript.report.comparison import headlines, told, write_comparison
+from offscript.report.axes import charts_along, numeric_axes
+from offscript.report.comparison import headlines, render_comparison, told, write_comparison
+from offscript.report.figures import charts_of_runs
 from offscript.statistics import Curve, mean_interval
 
 Opener = Callable[[Path], list[str]]
@@ -57,6 +59,41 @@ def test_it_fits_a_phone(page: Any, open_page: Opener, written: Path, scheme: st
     page.emulate_media(color_scheme=scheme)
     open_page(written)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_runs_share_a_scorecard_and_a_table_that_sorts(page: Any, open_page: Opener, written: Path) -> None:
+    open_page(written)
+    assert page.locator(".scorecard .gauge svg circle").count() == 4  # two questions, two runs
+    column = "[...document.querySelectorAll('#stereotypes tbody tr td:first-child')].map(cell => cell.textContent)"
+    before = page.evaluate(column)
+    page.locator("#stereotypes th button").first.click()
+    assert page.evaluate(column) == sorted(before)
+    page.locator("#stereotypes th button").first.click()
+    assert page.evaluate(column) == sorted(before, reverse=True)
+
+
+def test_a_number_in_which_runs_differ_is_an_axis(tmp_path: Path) -> None:
+    paths = [
+        write_results(
+            tmp_path, f"size={size}", [measured("likelihood.ppl", shift)], config={"size": str(size), "seed": 1}
+        )
+        for size, shift in ((100, 2.0), (1000, 1.0), (10_000, 0.0))
+    ]
+    runs = read_runs(paths)
+    axes = numeric_axes(runs)
+    assert axes == {"size": [100.0, 1000.0, 10_000.0]}
+    entries = {run.label: run.figures["likelihood.ppl"] for run in runs}
+    [(title, chart)] = charts_along(axes, entries, runs)
+    assert title == "likelihood.ppl by size"
+    assert [point["place"] for point in chart["data"]["values"]] == axes["size"]
+    assert title in render_comparison(compare_runs(runs))
+
+
+def test_many_curves_are_small_multiples() -> None:
+    runs = {f"run {number}": {"exposure.eb_c.js": measured("exposure.eb_c.js", 0.0)} for number in range(6)}
+    [(_, chart)] = charts_of_runs("exposure", runs)
+    assert chart["facet"]["field"] == "series"
+    assert len({point["series"] for point in chart["data"]["values"]}) == 6
 
 
 def test_each_question_leads_with_the_figure_it_is_known_by(tmp_path: Path) -> None:

@@ -143,6 +143,11 @@ def compare_runs(runs: Sequence[Run], *, seed: int = 1) -> Comparison:
     return Comparison(tuple(runs), tuple(_corrected(contrasts)), tuple(dict.fromkeys(left_out)))
 
 
+def share_figures(runs: Sequence[Run]) -> bool:
+    """Whether some later run has a figure that can be compared with the first run's."""
+    return any(set(runs[0].figures) - _not_comparable(runs[0], run).keys() for run in runs[1:])
+
+
 def _not_comparable(first: Run, run: Run) -> dict[str, str]:
     """Figures that have no finite value in both runs, and p-values, with the reason."""
     infinite = [

@@ -28,6 +28,19 @@ def sweep(
         points = run_sweep(read, out, on=on, device=device, finished=lambda number: count(1))
     written = store_sweep(points, out)
     _show(points, [str(path) for path in written], as_json=as_json)
+    if (page := _page(written, out)) is not None and not as_json:
+        typer.echo(f"page     {page}")
+
+
+def _page(written: list[Path], out: Path) -> Path | None:
+    """One page that compares every point with the first; none where there is one point, or no figure in common."""
+    from offscript.audits.comparison import compare_runs, read_runs, share_figures
+    from offscript.report.comparison import write_comparison
+
+    if len(written) < 2 or not share_figures(runs := read_runs(written)):
+        return None
+    write_comparison(compare_runs(runs), out / "comparison.html")
+    return out / "comparison.html"
 
 
 def _show(points: list["Swept"], written: list[str], *, as_json: bool) -> None:

@@ -1,5 +1,6 @@
 """Several runs, one page: what differs from the first by more than chance."""
 
+import math
 import shlex
 from collections import Counter
 from pathlib import Path
@@ -7,9 +8,14 @@ from typing import Any
 
 from offscript import _files
 from offscript.audits.comparison import Comparison, Contrast
+from offscript.measures.measurement import Measurement
+from offscript.measures.question import Gauge
 from offscript.measures.words import number, p_value, with_interval
+from offscript.report.axes import charts_along, numeric_axes
 from offscript.report.figures import charts_of_runs, known_question
-from offscript.report.rendering import inert, render
+from offscript.report.glossary import glossary, terms_in
+from offscript.report.rendering import flat, grouped, inert, render
+from offscript.report.scorecard import draw
 
 _TONES = {
     "better": "fine",
@@ -32,8 +38,11 @@ def write_comparison(comparison: Comparison, path: Path) -> None:
 def render_comparison(comparison: Comparison) -> str:
     """The page as text. Whatever came from a model or a file is escaped."""
     sections = [_section(question, comparison) for question in _questions(comparison)]
+    figures = [{"run": run.label, **flat(entry)} for run in comparison.runs for entry in run.figures.values()]
     return render(
         "comparison.html.j2",
+        glossary=glossary(),
+        figures=inert(figures),
         charts=any(section["charts"] for section in sections),
         comparison=comparison,
         summaries=[(run.label, tally(comparison, run.label)) for run in comparison.runs[1:]],
@@ -74,14 +83,33 @@ def _questions(comparison: Comparison) -> list[str]:
 
 def _section(question: str, comparison: Comparison) -> dict[str, Any]:
     contrasts = [contrast for contrast in comparison.contrasts if contrast.figure.partition(".")[0] == question]
-    charts = charts_of_runs(question, {run.label: run.figures for run in comparison.runs})
+    runs = {run.label: run.figures for run in comparison.runs}
+    gauge, entries = _gauged(question, comparison)
+    along = charts_along(numeric_axes(comparison.runs), entries, comparison.runs) if entries else []
+    charts = [*along, *charts_of_runs(question, runs)]
+    title = getattr(known_question(question), "title", question)
+    rows = [_row(contrast) for contrast in contrasts]
     return {
         "name": question,
-        "title": getattr(known_question(question), "title", question),
-        "charts": [{"title": title, "spec": inert(spec)} for title, spec in charts],
+        "title": title,
+        "status": None,
+        "drawing": draw(gauge, entries) if gauge is not None and len(entries) > 1 else None,
+        "charts": grouped(charts),
+        "terms": terms_in([title, *(name for name, _ in charts), *(row["figure"] for row in rows)]),
         "headlines": [_row(contrast) for contrast in headlines(comparison) if contrast in contrasts],
-        "rows": [_row(contrast) for contrast in contrasts],
+        "rows": rows,
     }
+
+
+def _gauged(question: str, comparison: Comparison) -> tuple[Gauge | None, dict[str, Measurement]]:
+    """What the first run's scorecard draws, and that figure in every run that has it."""
+    own = {entry.name: entry for entry in comparison.runs[0].figures.values() if entry.question == question}
+    gauge = known_question(question).gauge(own)
+    if gauge is None:
+        return None, {}
+    figure = f"{question}.{gauge.figure}"
+    entries = {run.label: run.figures[figure] for run in comparison.runs if figure in run.figures}
+    return gauge, {label: entry for label, entry in entries.items() if math.isfinite(entry.value)}
 
 
 def _row(contrast: Contrast) -> dict[str, Any]:
@@ -91,6 +119,7 @@ def _row(contrast: Contrast) -> dict[str, Any]:
         "first": contrast.first,
         "second": contrast.second,
         "told": told(contrast),
+        "value": contrast.value,
         "difference": with_interval(contrast.difference),
         "corrected": contrast.corrected,
         "paired": contrast.paired,

@@ -15,6 +15,8 @@ from offscript.measures.words import with_interval
 from offscript.report.vega import stacked
 from offscript.statistics import holm
 
+_TOGETHER = 5  # curves that one chart shows together
+
 Runs = Mapping[str, Mapping[str, Measurement]]
 """By label: one run's figures, by `QUESTION.NAME`."""
 
@@ -60,12 +62,20 @@ def charts_of_runs(name: str, runs: Runs) -> list[Chart]:
         title = compared.title or compared.name
         if len(curves) > 1:
             chart = curve_chart(curves, x="length", y=title, reference=compared.reference)
-            charts.append((f"{title} by length", chart))
+            drawn = chart if len(curves) <= _TOGETHER else small_multiples(chart)
+            charts.append((f"{title} by length", drawn))
         elif len(entries) > 1:
             bars[title] = entries
     if bars:
         charts.append(("Figures side by side, with intervals", bar_chart(bars, y="value")))
     return charts
+
+
+def small_multiples(chart: Specification) -> Specification:
+    """A chart of many lines as one small chart per line, all with the same axes."""
+    inner = {"width": 170, "height": 110, "layer": chart["layer"]}
+    facet = {"field": "series", "type": "nominal", "title": None, "sort": None}
+    return {"$schema": SCHEMA, "data": chart["data"], "facet": facet, "columns": 3, "spec": inner}
 
 
 def charts_of_reproduction(reproduction: Reproduction) -> dict[str, Specification]:
