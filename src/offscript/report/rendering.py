@@ -60,7 +60,7 @@ def place_of(entry: Measurement) -> str:
 
 
 def signature(entry: Measurement) -> str:
-    """A figure as it can be cited: its name, value and interval, and what makes it again."""
+    """A figure as it can be cited: its name, value and interval, and what reproduces it."""
     made = f"n={entry.n} seed={entry.seed} offscript={entry.recipe.get('versions', {}).get('offscript', __version__)}"
     return f"{entry.question}.{entry.name} {with_interval(entry)} | {made} recipe={entry.recipe_hash}"
 
