@@ -132,6 +132,7 @@ QUESTIONS: Registry[Any] = Registry(
         "exposure": "offscript.measures.exposure:Exposure",
         "regret": "offscript.measures.regret:Regret",
         "recovery": "offscript.measures.recovery:Recovery",
+        "translation": "offscript.measures.translation:Translation",
         "sampling": "offscript.measures.sampling:Sampling",
         "quality": "offscript.measures.quality:Quality",
         "diversity": "offscript.measures.diversity:Diversity",

@@ -32,6 +32,9 @@ SOURCES = {
     "fever": Source("claims with evidence from Wikipedia", "fever.ai, the shared task's data", "CC BY-SA 3.0"),
     "fever-train": Source("FEVER's training part", "fever.ai, the shared task's data", "CC BY-SA 3.0"),
     "fnc-1": Source("headlines and articles with stances", "GitHub: FakeNewsChallenge/fnc-1", "not stated"),
+    "multi30k-en-de": Source(
+        "image captions in English and German", "GitHub: multi30k/dataset (data/task1/raw)", "not stated; for research"
+    ),
     "seqgan-oracle": Source(
         "weights of the random LSTM oracle",
         "GitHub: pclucas14/GansFallingShort (synthetic_data_experiments/oracle_params)",

@@ -4,7 +4,12 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from offscript._types import FloatArray
 from offscript.errors import missing_package
+from offscript.statistics.estimates import Estimate
+from offscript.statistics.resampling import RESAMPLES, bootstrap
 
 
 class TranslationScore(NamedTuple):
@@ -32,6 +37,52 @@ def corpus_chrf(outputs: Sequence[str], references: Sequence[str]) -> Translatio
         references: One for each.
     """
     return _scored(_metric("CHRF"), outputs, references)
+
+
+def bleu_interval(
+    outputs: Sequence[str], references: Sequence[str], *, seed: int, level: float = 0.95, resamples: int = RESAMPLES
+) -> Estimate:
+    """BLEU of a whole set with a bootstrap interval over its sentences.
+
+    Args:
+        outputs: Translations as text.
+        references: One for each.
+        seed: Of the resamples.
+        level: Level of the interval.
+        resamples: How many are drawn.
+
+    Returns:
+        The value is that of `corpus_bleu`.
+    """
+    metric = _metric("BLEU")
+    counts = np.array([_bleu_counts(metric, *pair) for pair in zip(outputs, references, strict=True)])
+
+    def score(weights: FloatArray) -> FloatArray:
+        totals = np.rint(weights @ counts * len(counts)).astype(np.int64)
+        return np.array([_bleu_of(metric, row.tolist()) for row in totals])
+
+    generator = np.random.default_rng(seed)
+    return bootstrap(score, [len(counts)], generator=generator, resamples=resamples, level=level)
+
+
+def bleu_signature() -> str:
+    """Sacrebleu's signature of the BLEU that is computed here, for one reference."""
+    metric = _metric("BLEU")
+    metric.corpus_score(["a"], [["a"]])
+    return str(metric.get_signature())
+
+
+def _bleu_counts(metric: Any, output: str, reference: str) -> list[int]:
+    """Matches and totals of 1- to 4-grams, and the lengths of output and reference."""
+    score = metric.corpus_score([output], [[reference]])
+    return [*score.counts, *score.totals, score.sys_len, score.ref_len]
+
+
+def _bleu_of(metric: Any, counts: list[int]) -> float:
+    order = metric.max_ngram_order
+    matches, totals, (output, reference) = counts[:order], counts[order : 2 * order], counts[2 * order :]
+    settings = {"smooth_method": metric.smooth_method, "max_ngram_order": order}
+    return float(metric.compute_bleu(matches, totals, output, reference, **settings).score)
 
 
 def sentence_bleu(output: str, reference: str) -> float:
