@@ -17,6 +17,10 @@ from offscript.training import recipe_from, train
 STEPS = 150
 LSTM = {"kind": "lstm", "hidden": 16, "embedding": 16, "layers": 2, "dropout": 0.3, "tied": True}
 TRANSFORMER = {"kind": "transformer", "width": 16, "layers": 2, "heads": 2, "context": 16, "dropout": 0.2}
+ENCODER_DECODER = {
+    "kind": "encoder-decoder", "width": 16, "inner": 24, "encoder_layers": 1, "decoder_layers": 1, "heads": 2,
+    "dropout": 0.2,
+}  # fmt: skip
 
 RUN = """
 import json, sys
@@ -47,6 +51,9 @@ def corpus(tmp_path: Path) -> Path:
 def _data(kind: str, corpus: Path, oracle_file: Path) -> dict[str, Any]:
     if kind == "samples":
         return {"kind": "samples", "model": str(oracle_file), "length": 4, "size": 24, "epoch": 960, "validation": 64}
+    if kind == "parallel":
+        files = [{"path": str(corpus), "targets": str(corpus)}]  # the target is the source
+        return {"kind": kind, "train": files, "validation": files, "vocabulary": {"size": 300}, "scored": 4}
     return {"train": str(corpus), "batches": {"kind": kind, "size": 16, "length": 10}}
 
 
@@ -73,8 +80,14 @@ def _logged(folder: Path) -> list[dict[str, Any]]:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "kind"),
-    [(LSTM, "bucketed"), (TRANSFORMER, "packed"), (LSTM, "samples"), (TRANSFORMER, "samples")],
-    ids=["lstm, corpus", "transformer, corpus", "lstm, samples", "transformer, samples"],
+    [
+        (LSTM, "bucketed"),
+        (TRANSFORMER, "packed"),
+        (LSTM, "samples"),
+        (TRANSFORMER, "samples"),
+        (ENCODER_DECODER, "parallel"),
+    ],
+    ids=["lstm, corpus", "transformer, corpus", "lstm, samples", "transformer, samples", "pairs"],
 )
 def test_a_killed_run_ends_with_the_same_weights(
     model: dict[str, Any], kind: str, corpus: Path, oracle_file: Path, tmp_path: Path

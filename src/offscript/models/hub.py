@@ -49,6 +49,12 @@ class _Past(State):
             cache.batch_select_indices(rows)
         return _Past(len(rows), cache)
 
+    def reorder(self, rows: Tensor) -> "_Past":
+        """As `select` for as many rows, without a copy: the state is consumed."""
+        if self.cache is not None:
+            self.cache.reorder_cache(rows)
+        return self
+
 
 class HubLanguageModel(LanguageModel):
     """A `transformers` causal model with its tokenizer; the distribution covers the network's whole output.

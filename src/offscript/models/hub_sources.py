@@ -82,6 +82,7 @@ class _Past(State):
         return _Past(self.encoded[rows], self.real[rows], cache)
 
     def reorder(self, rows: Tensor) -> "_Past":
+        """As `select`, where every row keeps its source, and without a copy: the state is consumed."""
         if self.cache is not None:
             self.cache.self_attention_cache.reorder_cache(rows)
         return self
