@@ -19,6 +19,7 @@ from offscript.factcheck.index import build_index
 from offscript.measures import Question, questions
 from offscript.measures.question import Need
 from offscript.measures.subject import Subject
+from offscript.models.encoder_decoder import EncoderDecoder, EncoderDecoderSettings
 from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
 from offscript.models.storage import save
 from offscript.report.page import render_page
@@ -37,6 +38,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         with torch.random.fork_rng():
             torch.manual_seed(seed)
             save(LSTMLanguageModel(vocabulary, LSTMSettings(hidden=8, embedding=8)).eval(), folder / name)
+    save(
+        EncoderDecoder(vocabulary, EncoderDecoderSettings(width=8, encoder_layers=1, decoder_layers=1)),
+        folder / "coder",
+    )
+    told = [" ".join(WORDS[place] for place in (0, 1, 2, 3 + row, 10 + row, 17 + row)) for row in range(7)]
+    (folder / "told.tsv").write_text("".join(f"{text}\t{text}\n" for text in told))
     sentences = [" ".join(WORDS[(row * step) % 30] for step in range(1, 16)) for row in range(1, 61)]
     (folder / "text.txt").write_text("\n".join(sentences) + "\n")
     tests = [
@@ -86,6 +93,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "sampling": {"samples": 20, "length": 12, "prefix": 4, "samplers": ["top-k,k=5", "nucleus,p=0.9"]},
     "stance": {"data": "pairs.jsonl", "model": "lexical"},
     "tagging": {"treebank": "bank.conllu"},
+    "translation": {"pairs": "told.tsv", "length": 12},
     "verdicts": {"claims": "claims.jsonl"},
 }
 """Settings that keep each question small; files are those of the fixture."""
@@ -103,12 +111,17 @@ def _subject_flags(question: Question[Any]) -> list[str]:
     positional = not any(_is_argument(field) for field in question.Settings.model_fields.values())
     flags = []
     if Need.model in taken:
-        flags += ["model"] if positional else ["--model", "model"]
+        flags += [_model(question)] if positional else ["--model", _model(question)]
     if {Need.gold, Need.oracle} & taken:
         flags += ["--oracle", "oracle"]
     if Need.corpus in taken:
         flags += ["--corpus", "text.txt"]
     return [*flags, "--data", "tests.json"] if Need.associations in taken else flags
+
+
+def _model(question: Question[Any]) -> str:
+    """The one that reads a source, for the question that is about such models."""
+    return "coder" if question.name == "translation" else "model"
 
 
 def _is_argument(field: Any) -> bool:
@@ -137,7 +150,7 @@ def test_it_runs_from_measure(question: Question[Any]) -> None:
 
 @every
 def test_it_runs_in_an_audit(question: Question[Any], tmp_path: Path) -> None:
-    subject = Subject("model", "oracle", ["text.txt"], associations="tests.json", length=12, limit=30)
+    subject = Subject(_model(question), "oracle", ["text.txt"], associations="tests.json", length=12, limit=30)
     changes = SMALL.get(question.name, {})
     record = run_audit(subject, plan_audit(subject, [question.name], {question.name: changes}), tmp_path)
     assert [answer.name for answer in record.answers] == [question.name]
@@ -156,7 +169,7 @@ def test_it_runs_in_an_experiment(question: Question[Any], tmp_path: Path) -> No
         paper="none",
         title="each question once",
         oracle="oracle",
-        variants=[{"name": "model", "model": "model"}],
+        variants=[{"name": "model", "model": _model(question)}],
         measures=[{"question": question.name, "settings": settings}],
     )
     reproduction = reproduce(experiment, tmp_path)
