@@ -136,3 +136,14 @@ def test_figures_do_not_depend_on_the_batch_size() -> None:
 def test_a_folder_without_an_audit_is_refused(tmp_path: Path) -> None:
     with pytest.raises(OffscriptError, match="no audit"):
         newest_audit(tmp_path)
+
+
+def test_an_audit_far_below_a_folder_is_not_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("offscript.audits.audit._is_audit", lambda path: True)
+    model = tmp_path / "out" / "model"
+    model.mkdir(parents=True)
+    for stamp in ("2026-01-01", "2026-01-02"):
+        (model / f"results_{stamp}.json").write_text("{}")
+    assert newest_audit(model) == newest_audit(tmp_path / "out") == model / "results_2026-01-02.json"
+    with pytest.raises(OffscriptError, match="the --out folder of an audit"):
+        newest_audit(tmp_path)

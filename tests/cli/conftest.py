@@ -32,6 +32,7 @@ def offscript(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatc
     """Run a command as the installed script does."""
 
     def run(*arguments: str | Path) -> Done:
+        monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # main sets its own
         monkeypatch.setattr(sys, "argv", ["offscript", *map(str, arguments)])
         capsys.readouterr()
         with pytest.raises(SystemExit) as ended:

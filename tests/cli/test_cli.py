@@ -1,8 +1,11 @@
 """The command line as a user meets it: output on standard output, one clear line for what is wrong."""
 
 import json
+import re
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from math import exp, log
 from pathlib import Path
@@ -160,3 +163,57 @@ def test_no_verb_shows_the_help(offscript: Command) -> None:
     done = offscript()
     assert "Usage: offscript" in done.output + done.errors
     assert "Measure one thing about a model" in done.output + done.errors
+
+
+CRASHING = """
+import offscript.models
+from offscript.cli import main
+
+def crash(*_, **__):
+    raise ValueError("spam\\nand eggs")
+
+offscript.models.load_model = crash
+main()
+"""
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_a_crash_ends_with_exit_code_3_and_shows_its_place_if_asked(debug: bool) -> None:
+    command = [sys.executable, "-c", CRASHING, "generate", "offscript/news", "-n", "1", *["--debug"] * debug]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert ("Traceback" in done.stderr) == debug
+    if not debug:
+        assert done.stderr.startswith("offscript: crashed with ValueError: spam and eggs; --debug ")
+        assert done.stderr.count("\n") == 1
+
+
+def test_ctrl_c_in_train_says_how_to_resume_and_resuming_says_from_where(tmp_path: Path) -> None:
+    (tmp_path / "corpus.txt").write_text("a b a b b a\n" * 200, encoding="utf-8")
+    recipe = tmp_path / "tiny.yaml"
+    text = f"[{{path: {tmp_path / 'corpus.txt'}}}]"
+    recipe.write_text(
+        f"name: tiny\nmodel: {{kind: lstm, hidden: 4, embedding: 4}}\ndata: {{train: {text}, validation: {text}}}\n"
+        "stop: {epochs: 100000}\n"
+    )
+    begin = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"  # test runners may ignore it
+    command = [sys.executable, "-c", f"{begin}; from offscript.cli import main; main()", "train", str(recipe)]
+    command += ["--out", "run"]
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    log = tmp_path / "run" / "log.jsonl"
+    deadline = time.monotonic() + 120
+    while not (log.is_file() and log.stat().st_size) and time.monotonic() < deadline and process.poll() is None:
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert "stopped at step" in errors
+    assert f"resume with: offscript train {recipe} --out run" in errors
+    step = re.search(r"stopped at step ([\d,]+)", errors)
+    assert step is not None
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    line = next(line for line in process.stderr if "preparing" not in line)
+    process.kill()
+    process.communicate()
+    assert line.startswith(f"tiny: resumes from step {step[1]} of ")

@@ -45,6 +45,19 @@ def test_an_index_is_built_added_to_deleted_from_and_merged(
     assert not list(out.glob("deletions-*"))
 
 
+def test_an_index_is_replaced_only_when_asked(offscript: Command, documents: Path, tmp_path: Path) -> None:
+    out = tmp_path / "index"
+    offscript("index", documents, "--out", out)
+    (tmp_path / "more.txt").write_text("Perth lies in the west of Australia.", encoding="utf-8")
+    refused = offscript("index", tmp_path / "more.txt", "--out", out)
+    assert (refused.code, len(open_index(out))) == (2, 3)
+    assert "already holds an index" in refused.errors
+    assert "--replace" in refused.errors
+    assert offscript("index", tmp_path / "more.txt", "--replace", "--out", out).code == 0
+    assert len(open_index(out)) == 1
+    assert offscript("index", documents, "--replace", "--out", tmp_path / "new", "--json").json["documents"] == 3
+
+
 def test_the_analysis_can_be_chosen_for_a_new_index(offscript: Command, documents: Path, tmp_path: Path) -> None:
     out = tmp_path / "index"
     built = offscript(

@@ -1,7 +1,9 @@
 """The step loop on a small regression: what it takes, keeps, logs and resumes; whoever teaches with it."""
 
 import json
-from collections.abc import Callable, Mapping
+import os
+import signal
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +18,14 @@ from offscript.learning import (
     Course,
     Loss,
     OptimiserSettings,
+    StoppedError,
     StopSettings,
     course_of,
     learn,
     read_weights,
     seeded,
 )
+from offscript.learning.interruption import deferred_interrupt
 from offscript.learning.loop import Log
 
 INPUTS = torch.tensor([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
@@ -67,6 +71,7 @@ def _taught(
     observer: Stopping | None = None,
     validate: Callable[[], Mapping[str, float]] | None = None,
     total: int = 12,
+    every: float = 0.0,
     **more: Any,
 ) -> Regression:
     with seeded(1):
@@ -80,7 +85,7 @@ def _taught(
     course = course_of(
         network, loss, settings, stop, steps_per_epoch=1, validate=validate, **{"digest": "mine", **more}
     )
-    learn(course, folder, observer=observer, recipe={"a": 1}, checkpoint_seconds=0.0, log_every=1)
+    learn(course, folder, observer=observer, recipe={"a": 1}, checkpoint_seconds=every, log_every=1)
     return network
 
 
@@ -98,6 +103,66 @@ def test_a_stopped_run_resumes_to_the_same_weights(tmp_path: Path) -> None:
     assert steps == list(range(1, 13))
     assert json.loads((tmp_path / "cut" / "recipe.json").read_text()) == {"a": 1}
     assert _lines(tmp_path / "cut")[0].keys() == {"step", "loss", "rows", "tokens_per_second"}
+
+
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Ctrl-C raises, as in a script; processes that run tests side by side may ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+class Pressing(Stopping):
+    """Presses Ctrl-C during a step."""
+
+    def step(self, step: int, loss: float, tokens_per_second: float) -> None:
+        self.told.append(("step", step))
+        if step == self.at:
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+@pytest.mark.usefixtures("ctrl_c")
+def test_ctrl_c_stores_the_run_after_a_whole_step(tmp_path: Path) -> None:
+    whole = _taught(tmp_path / "whole", every=1e9)
+    with pytest.raises(StoppedError) as stop:
+        _taught(tmp_path / "cut", observer=Pressing(7), every=1e9)
+    assert (stop.value.step, stop.value.total) == (7, 12)
+    assert stop.value.checkpoint == tmp_path / "cut" / "last.safetensors"
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    observer = Stopping()
+    resumed = _taught(tmp_path / "cut", observer=observer, every=1e9)
+    assert observer.told[0] == ("begin", 7, 12)
+    assert torch.equal(whole.layer.weight, resumed.layer.weight)
+
+
+@pytest.mark.usefixtures("ctrl_c")
+def test_ctrl_c_without_a_folder_stops_and_keeps_nothing() -> None:
+    with pytest.raises(StoppedError) as stop:
+        _taught(None, observer=Pressing(3))
+    assert (stop.value.step, stop.value.checkpoint) == (3, None)
+
+
+@pytest.mark.usefixtures("ctrl_c")
+def test_a_second_ctrl_c_stops_at_once() -> None:
+    with deferred_interrupt() as pressed:
+        assert not pressed()
+        os.kill(os.getpid(), signal.SIGINT)
+        assert pressed()
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+@pytest.mark.usefixtures("ctrl_c")
+def test_somebody_elses_handler_is_left_alone() -> None:
+    def own(number: int, frame: Any) -> None: ...
+
+    before = signal.signal(signal.SIGINT, own)
+    try:
+        with deferred_interrupt():
+            assert signal.getsignal(signal.SIGINT) is own
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_without_a_folder_nothing_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

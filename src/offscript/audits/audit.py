@@ -227,13 +227,25 @@ def audits_below(folder: Path) -> list[Path]:
 
 
 def newest_audit(run: Path) -> Path:
-    """The results file that a path means: itself, or the newest audit at or below a folder."""
+    """The results file that a path means: itself, or the newest audit of a model's folder or of an --out folder.
+
+    Folders further down are not searched: in a home folder that would take minutes and find somebody else's audit.
+
+    Args:
+        run: A results file or a folder.
+
+    Returns:
+        The results file.
+    """
     if run.is_file():
         return run
-    for path in sorted(run.glob("**/results_*.json"), key=lambda path: path.name, reverse=True):
+    places = [path for pattern in ("results_*.json", "*/results_*.json") for path in run.glob(pattern)]
+    for path in sorted(places, key=lambda path: path.name, reverse=True):
         if _is_audit(path):
             return path
-    raise OffscriptError(f"there is no audit in {run}", next="run offscript audit first, or name its folder")
+    raise OffscriptError(
+        f"there is no audit in {run}", next="name a results file, a model's folder or the --out folder of an audit"
+    )
 
 
 def _is_audit(results: Path) -> bool:

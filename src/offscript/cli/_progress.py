@@ -137,12 +137,15 @@ class TrainingBar:
     """Follows a training run: that it is being prepared, then loss, tokens per second, best validation, time left."""
 
     def __init__(self, name: str, *, quiet: bool) -> None:
-        self._bar, self._name, self._best = progress_bar(quiet=quiet), name, ""
+        self._bar, self._name, self._best, self._quiet = progress_bar(quiet=quiet), name, "", quiet
         self._task: TaskID | None = None
         self._lines, self._step = Lines(f"{name}: preparing", quiet=quiet, everywhere=True), 0
         self._lines.__enter__()
 
     def begin(self, step: int, total: int) -> None:
+        if step and not self._quiet:
+            told = f"resumes from step {step:,} of {total:,}" if step < total else f"all {total:,} steps are done"
+            print(f"{self._name}: {told}", file=sys.stderr, flush=True)
         self._bar.start()
         self._lines.hush()
         self._lines.begin(self._name)

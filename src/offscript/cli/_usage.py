@@ -12,6 +12,10 @@ from offscript.errors import OffscriptError
 _BAD_USAGE: Any = typer.BadParameter.__mro__[1]  # of all kinds; this one is the only one that typer makes public
 
 
+INTERRUPTED = 130
+"""The exit code of what Ctrl-C ends, as shells have it; 1 would look like a gate that failed."""
+
+
 class OneLineUsage(TyperGroup):
     """The group of all verbs: what its parsers refuse, and those of the verbs below, becomes an `OffscriptError`."""
 
@@ -27,7 +31,7 @@ class OneLineUsage(TyperGroup):
 
 
 def _plugins_first(arguments: list[str]) -> list[str]:
-    """The arguments with every `--plugin X` before the verb: plug-ins are loaded before a verb is looked up."""
+    """The arguments with `--debug` and every `--plugin X` first: plug-ins are loaded before a verb is looked up."""
     first, others, rest = [], [], iter(arguments)
     for argument in rest:
         if argument == "--":
@@ -38,7 +42,7 @@ def _plugins_first(arguments: list[str]) -> list[str]:
                 return [argument]  # its value is missing, and is asked for
             first += [argument, place]
         else:
-            (first if argument.startswith("--plugin=") else others).append(argument)
+            (first if argument == "--debug" or argument.startswith("--plugin=") else others).append(argument)
     return first + others
 
 
@@ -46,6 +50,8 @@ def _plugins_first(arguments: list[str]) -> list[str]:
 def _in_one_line() -> Iterator[None]:
     try:
         yield
+    except KeyboardInterrupt:
+        raise typer.Exit(INTERRUPTED) from None
     except _BAD_USAGE as fault:
         told = str(fault.format_message())
         if "\n" in told:  # no verb was given: the answer is the whole help

@@ -75,5 +75,6 @@ def _common(
     version: Annotated[
         bool, typer.Option("--version", help="Print the version and exit.", callback=_show_version, is_eager=True)
     ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback if offscript crashes.")] = False,
 ) -> None:
-    del plugin, version
+    del plugin, version, debug

@@ -26,6 +26,7 @@ def index(
     format: Annotated[
         str, typer.Option(help="auto, jsonl, text, wikipedia, cranfield, trec, npl, scifact or fever.")
     ] = "auto",
+    replace: Annotated[bool, typer.Option("--replace", help="Take the place of an index that is there.")] = False,
     add: Annotated[bool, typer.Option("--add", help="Add to the index; a document of a known id is replaced.")] = False,
     delete: Annotated[list[str] | None, typer.Option("--delete", metavar="ID", help="Delete a document.")] = None,
     merge: Annotated[bool, typer.Option("--merge", help="Make one file of all, without deleted documents.")] = False,
@@ -57,6 +58,7 @@ def index(
         if sources and add:
             add_documents(out, _documents(sources, format, limit), progress=progress)
         elif sources:
+            _keep_existing(out, replace=replace)
             analyzer = Analyzer(stop_words or STOP_WORDS, stemmer or STEMMER)
             build_index(_documents(sources, format, limit), out, analyzer=analyzer, progress=progress)
         if merge:
@@ -97,6 +99,18 @@ def _check_wishes(sources: bool, add: bool, delete: bool, merge: bool, check: bo
     if analysis and (add or not sources):
         raise OffscriptError(
             "--stop-words and --stemmer are for new indexes", why="an index keeps the analysis it was made with"
+        )
+
+
+def _keep_existing(out: Path, *, replace: bool) -> None:
+    """Refuse to take the place of an index unless that is asked for: it may have taken hours."""
+    from offscript.errors import OffscriptError
+    from offscript.factcheck.index.files import MANIFEST
+
+    if not replace and (out / MANIFEST).exists():
+        raise OffscriptError(
+            f"{out} already holds an index",
+            next="write --add to add to it, --replace to replace it, or another --out",
         )
 
 

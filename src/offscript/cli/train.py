@@ -1,11 +1,14 @@
 """`offscript train`: a recipe becomes a model."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from offscript.cli._options import Device, Json, Quiet
+
+if TYPE_CHECKING:
+    from offscript.learning import StoppedError
 
 
 def train(
@@ -26,19 +29,36 @@ def train(
 
     from offscript._config import expanded, find_recipe, read_mapping
     from offscript.cli._progress import TrainingBar
-    from offscript.learning import find_trainer
+    from offscript.learning import StoppedError, find_trainer
 
     path = find_recipe(recipe)
     content = expanded(read_mapping(path, "recipe", changes or []))
     trainer = find_trainer(content)
     checked = trainer.recipe(content, str(path))
-    trained = trainer.train(
-        checked,
-        out or Path("runs") / checked.name,
-        device=device,
-        observer=TrainingBar(checked.name, quiet=quiet),
-        checkpoint_seconds=checkpoint_seconds,
-        half=half,
-    )
+    try:
+        trained = trainer.train(
+            checked,
+            out or Path("runs") / checked.name,
+            device=device,
+            observer=TrainingBar(checked.name, quiet=quiet),
+            checkpoint_seconds=checkpoint_seconds,
+            half=half,
+        )
+    except StoppedError as stop:
+        _tell_how_to_resume(stop)
+        raise
     if int(os.environ.get("RANK", "0")) == 0:  # of several processes the first one speaks
         typer.echo(json.dumps(trained.figures()) if as_json else str(trained))
+
+
+def _tell_how_to_resume(stop: "StoppedError") -> None:
+    """Where a run that Ctrl-C ended stands, on standard error."""
+    import shlex
+    import sys
+
+    done = f"offscript: stopped at step {stop.step:,} of {stop.total:,}"
+    if stop.checkpoint is None:
+        typer.echo(f"{done}; this stage is short and keeps no checkpoint: it starts anew", err=True)
+    else:
+        command = shlex.join(["offscript", *sys.argv[1:]])
+        typer.echo(f"{done}, stored in {stop.checkpoint}; resume with: {command}", err=True)

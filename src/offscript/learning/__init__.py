@@ -6,6 +6,7 @@ and `trainers` for how `offscript train` finds what a recipe asks for.
 
 from offscript._catalogue import TRAINERS
 from offscript.learning.checkpoints import Standing, read_weights
+from offscript.learning.interruption import StoppedError
 from offscript.learning.loop import BEST, Course, Loss, Observer, StopSettings, course_of, learn
 from offscript.learning.trainers import Trained, Trainer, find_trainer
 from offscript.learning.updates import Fleet, OptimiserSettings, build_optimiser, learning_rate, seeded, update
@@ -20,6 +21,7 @@ __all__ = [
     "OptimiserSettings",
     "Standing",
     "StopSettings",
+    "StoppedError",
     "Trained",
     "Trainer",
     "build_optimiser",

@@ -37,6 +37,7 @@ from offscript._config import Section
 from offscript._files import write_json, write_text
 from offscript.errors import OffscriptError
 from offscript.learning.checkpoints import Standing, resume, write_checkpoint
+from offscript.learning.interruption import StoppedError, deferred_interrupt
 from offscript.learning.updates import Fleet, OptimiserSettings, build_optimiser, learning_rate, update
 
 BEST = "best.safetensors"
@@ -209,7 +210,8 @@ def learn(
     if run.observer is not None:
         run.observer.begin(standing.step, course.total)
     try:
-        _go_on(run, checkpoint_seconds, log_every)
+        with deferred_interrupt() as interrupted:
+            _go_on(run, checkpoint_seconds, log_every, interrupted)
     finally:
         if log is not None:
             log.close()
@@ -282,8 +284,8 @@ def _begin(course: Course, folder: Path, standing: Standing, recipe: Mapping[str
     return standing
 
 
-def _go_on(run: _Run, checkpoint_seconds: float, log_every: int) -> None:
-    """Step after step until the run is finished, stored now and then."""
+def _go_on(run: _Run, checkpoint_seconds: float, log_every: int, interrupted: Callable[[], bool]) -> None:
+    """Step after step until the run is finished or Ctrl-C is pressed, stored now and then."""
     course, standing = run.course, run.standing
     began, stored = time.monotonic() - standing.seconds, time.monotonic()
     while not standing.finished(course.total, course.patience):
@@ -297,9 +299,11 @@ def _go_on(run: _Run, checkpoint_seconds: float, log_every: int) -> None:
             run.log.write(standing.step, loss=loss, **logged, **{f"{course.unit}_per_second": speed})
         if run.validation_is_due:
             _validate(run)
-        elif standing.step < course.total and time.monotonic() - stored < checkpoint_seconds:
+        elif standing.step < course.total and time.monotonic() - stored < checkpoint_seconds and not interrupted():
             continue
         run.store(course.checkpoint)
+        if interrupted():
+            raise StoppedError(standing.step, course.total, run.folder and run.folder / course.checkpoint)
         stored = time.monotonic()
 
 
