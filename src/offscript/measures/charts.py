@@ -52,7 +52,10 @@ def curve_chart(
     """
     points = [point for name, curve in curves.items() for point in _points(name, curve, first)]
     longest = max((len(curve.values) for curve in curves.values()), default=0)
-    along = {"field": "place", "type": "quantitative", "title": x, "axis": {"tickMinStep": 1}}
+    axis: Specification = {"tickMinStep": 1}
+    if longest <= _FEW:
+        axis = {"values": list(range(first, first + longest)), "format": "d"}
+    along = {"field": "place", "type": "quantitative", "title": x, "axis": axis}
     legend = {"orient": "top", "symbolOpacity": 1} if len(curves) > _LABELLED else None
     color = {"field": "series", "type": "nominal", "title": None, "sort": list(curves), "legend": legend}
     shared = {"x": along, "color": color}
@@ -96,6 +99,7 @@ def _line_ends(points: list[dict[str, Any]], shared: Specification, y: str) -> S
     }
 
 
+_FEW = 12  # positions up to which each has its tick
 _LONG, _SHORT = 100, 20  # positions from which on a curve is smoothed; below the second never
 _NOISE = 0.25  # width of the band, as a share of the curve's height, above which points are mostly noise
 
