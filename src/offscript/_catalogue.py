@@ -83,8 +83,16 @@ MODELS: Registry[Any] = Registry(
 )
 """Loaders: what comes after `NAME/` in a model string, and its settings, in; a `LanguageModel` out."""
 
+LEARNED = "learned,path=FILE"
+"""The sampler that ratings teach: which properties it has depends on the file."""
+
 SAMPLERS: Registry[Any] = Registry(
-    "sampler", "offscript.samplers", {name: entry.place for name, entry in BUILTIN_SAMPLERS.items()}
+    "sampler",
+    "offscript.samplers",
+    {
+        **{name: entry.place for name, entry in BUILTIN_SAMPLERS.items()},
+        "learned": "offscript.sampling.transforms.learned:Learned",
+    },
 )
 """`Transform` classes, or functions from log-probabilities and settings to log-probabilities."""
 

@@ -82,6 +82,7 @@ def test_times_are_the_pages_but_never_more_than_the_clocks(tmp_path: Path) -> N
     assert [clock for _, clock in rows[1:]] == ["server"] * 3
     assert all(0 <= seconds < 5 for seconds, _ in rows)
     assert store.rows("SELECT COUNT(*) FROM assignments WHERE shown IS NOT NULL") == [(0,)]
+    assert store.rows("SELECT COUNT(*) FROM assignments WHERE assigned > 0") == [(2,)]
 
 
 def test_an_item_that_others_filled_meanwhile_is_not_rated_again(tmp_path: Path) -> None:

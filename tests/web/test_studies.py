@@ -97,6 +97,7 @@ def test_an_open_study_gives_everybody_a_link(tmp_path: Path) -> None:
     assert first != second
     assert client.get(first).status_code == 200
     assert "2 participants" in client.get("/overview/o").text
+    assert "<td>4</td><td>0</td><td>0</td>" in client.get("/overview/o").text
 
 
 def test_other_hosts_and_large_bodies_are_refused(tmp_path: Path) -> None:

@@ -47,12 +47,14 @@ def _models() -> list[dict[str, Any]]:
 
 
 def _samplers() -> list[dict[str, Any]]:
-    from offscript._catalogue import BUILTIN_SAMPLERS, PROPERTIES, SAMPLERS, first_line
+    from offscript._catalogue import BUILTIN_SAMPLERS, LEARNED, PROPERTIES, SAMPLERS, first_line
 
     rows: list[dict[str, Any]] = [
         {"sampler": entry.usual, **dict(zip(PROPERTIES, entry.properties, strict=True)), "about": entry.about}
         for entry in BUILTIN_SAMPLERS.values()
     ]
+    about = "a temperature by step, learnt from ratings"
+    rows.append({"sampler": LEARNED, **dict.fromkeys(PROPERTIES, ""), "about": about})
     rows += [{"sampler": name, **_measured(name), "about": first_line(SAMPLERS[name])} for name in SAMPLERS.added]
     shown = {True: "yes", False: "no"}
     return [{key: shown.get(value, value) for key, value in row.items()} for row in rows]

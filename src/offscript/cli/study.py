@@ -198,6 +198,69 @@ def status(study: Study, as_json: Json = False) -> None:
     show_rows(progress["systems"], title=f"{begun}; {progress['ratings']} of {progress['wanted']} ratings")
 
 
+@app.command()
+def fit(
+    study: Study,
+    out: Annotated[Path, typer.Option(help="File to write the policy to, for --sampler learned,path=FILE.")],
+    model: Annotated[str | None, typer.Option(help="Whose samples were rated; else the model of the study.")] = None,
+    seed: Seed = 1,
+    device: Device = "cpu",
+    as_json: Json = False,
+) -> None:
+    """Learn a temperature per step from a study's ratings."""
+    import json
+    import math
+    from dataclasses import asdict
+
+    from offscript.models import load_model
+    from offscript.studies.design import read_design, read_items
+    from offscript.studies.export import study_hash, study_ratings
+    from offscript.studies.policy import MOST_DOUBTFUL, fit_policy
+
+    name = model or str(read_design(study).recipe["model"])
+    fitted = fit_policy(load_model(name, device=device), read_items(study), study_ratings(study), seed=seed)
+    fitted.write(out, {"model": name, "study": study_hash(study), "seed": seed})
+    if as_json:
+        shown = {"policy": asdict(fitted.policy), "fixed": fitted.fixed, "expected": dict(fitted.expected)}
+        typer.echo(json.dumps({**shown, "off_policy": dict(fitted.off_policy)}))
+        return
+    policy, off = fitted.policy, fitted.off_policy
+    low, high = off["doubly_robust_ci"]
+    slopes = f"{policy.by_entropy:+.2f} per deviation of entropy, {policy.by_position:+.2f} from start to end"
+    typer.echo(f"best single temperature {fitted.fixed:.2f}; the policy's at mean entropy {math.exp(policy.level):.2f}")
+    typer.echo(f"log temperature: {slopes}")
+    typer.echo(f"expected rating {off['doubly_robust']:.2f} ({low:.2f} … {high:.2f})")
+    if off["effective"] < MOST_DOUBTFUL:
+        typer.echo(f"the logged texts weigh as {off['effective']:.0f}: too few to tell; rate fresh samples", err=True)
+    typer.echo(f"next: offscript generate {name} --sampler learned,path={out}, and rate fresh samples", err=True)
+
+
+@app.command()
+def choose(
+    ratings: Annotated[Path, typer.Argument(help="Ratings of settings that the same raters rated.")],
+    baseline: Annotated[str | None, typer.Option(help="Compare with this system; else the mean of all.")] = None,
+    rating: Annotated[str | None, typer.Option(help="Column of the rating.")] = None,
+    where: Annotated[list[str], typer.Option(help="Only rows with COLUMN=VALUE.")] = [],  # noqa: B006 (typer reads it)
+    seed: Seed = 1,
+    as_json: Json = False,
+) -> None:
+    """Choose the best-rated setting, and say what the choice gains with raters who had no part in it."""
+    import json
+
+    from offscript.corpora.ratings import read_ratings
+    from offscript.studies.policy import choose_setting
+
+    known = read_ratings(ratings, columns={"rating": rating} if rating else None, where=where)
+    found = choose_setting(known.select(known.passed != 0), baseline=baseline, seed=seed)
+    if as_json:
+        typer.echo(json.dumps(found))
+        return
+    low, high = found["ci"]
+    told = "more than chance" if found["beyond_chance"] else "not more than chance"
+    typer.echo(f"choice: {found['choice']}")
+    typer.echo(f"gain over {found['baseline']}: {found['gain']:+.2f} ({low:+.2f} … {high:+.2f}), {told}")
+
+
 def _store(study: Path) -> Any:
     from offscript.studies.associations import AssociationStore
     from offscript.studies.design import read_design

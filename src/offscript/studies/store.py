@@ -186,7 +186,9 @@ class RatingStore(Database):
             if row is None:
                 raise OffscriptError("this text is not among yours", next="reload the page")
             passed = min(max(0.0, now - (row[0] or now)), LONGEST_SECONDS)
-            database.execute("UPDATE assignments SET shown = NULL WHERE code = ? AND item = ?", (code, item))
+            database.execute(
+                "UPDATE assignments SET assigned = 0, shown = NULL WHERE code = ? AND item = ?", (code, item)
+            )
             if self._full(database, code, item):
                 database.execute("DELETE FROM assignments WHERE code = ? AND item = ?", (code, item))
                 return False

@@ -1,36 +1,24 @@
 """The pages: enter a claim, see what was found, read a document. Whatever is put into a template is escaped."""
 
-from functools import cache
-from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
-from starlette.exceptions import HTTPException
-from starlette.responses import FileResponse, HTMLResponse, Response
+from starlette.responses import HTMLResponse, Response
 
-from offscript import __version__, report
+from offscript import __version__
 from offscript.web.api import show_manual
 from offscript.web.checks import LONGEST_CLAIM, Checks, read_claim
+from offscript.web.files import environment, static
 from offscript.web.reading import TELLING, show_reading
 from offscript.web.results import show_results
 
-_HERE = Path(__file__).parent
-_REPORT = Path(report.__file__).parent
-STATIC_FILES = {
-    "page.css": (_REPORT / "templates" / "page.css", "text/css"),
-    "web.css": (_HERE / "static" / "web.css", "text/css"),
-    "web.js": (_HERE / "static" / "web.js", "text/javascript"),
-    "study.css": (_HERE / "static" / "study.css", "text/css"),
-    "study.js": (_HERE / "static" / "study.js", "text/javascript"),
-    "icon.svg": (_HERE / "static" / "icon.svg", "image/svg+xml"),
-}
 EXAMPLES = (
     "The capital of Australia is Sydney.",
     "Germany borders Denmark.",
     "Gold is a chemical element with the symbol Au.",
 )
 router = APIRouter(include_in_schema=False)
+router.add_api_route("/static/{name}", static)
 
 
 def render(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
@@ -38,18 +26,6 @@ def render(request: Request, template: str, *, status: int = 200, **values: Any)
     common = {"version": __version__, "longest_claim": LONGEST_CLAIM, "audits": request.app.state.audits is not None}
     text = environment().get_template(template).render(**common, **values)
     return HTMLResponse(text.encode("utf-8", "replace"), status_code=status)
-
-
-@cache
-def environment() -> Environment:
-    """The templates, all values escaped."""
-    return Environment(
-        loader=FileSystemLoader(_HERE / "templates"),
-        autoescape=select_autoescape(default=True),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
 
 
 @router.get("/")
@@ -81,12 +57,3 @@ async def document(
 async def manual(request: Request) -> Response:
     """The API described, from its own schema."""
     return render(request, "manual.html.j2", manual=show_manual(request.app.openapi()))
-
-
-@router.get("/static/{name}")
-async def static(name: str) -> Response:
-    """Style, script and icon; no other file can be asked for."""
-    if name not in STATIC_FILES:
-        raise HTTPException(404)
-    path, kind = STATIC_FILES[name]
-    return FileResponse(path, media_type=kind, headers={"cache-control": "max-age=3600"})

@@ -43,10 +43,24 @@ class Range:
         return f"{self.lower:g} {'<=' if self.includes_lower else '<'} {name}{below}{kind}"
 
 
+@dataclass(frozen=True)
+class FileName:
+    """The name of a file, for a setting that is no number."""
+
+    letter: str = ""
+
+    def __contains__(self, value: object) -> bool:
+        return isinstance(value, str) and bool(value)
+
+    def describe(self, name: str) -> str:
+        """As in an error message."""
+        return f"{name}=FILE"
+
+
 _ANY_NUMBER = Range(-math.inf)
 
 
-def ranges(transform: type[Any]) -> dict[str, Range]:
+def ranges(transform: type[Any]) -> dict[str, Range | FileName]:
     """The range of every setting of a transform, in the order of its settings."""
     hints = get_type_hints(transform, include_extras=True)
     return {field.name: getattr(hints[field.name], "__metadata__", (_ANY_NUMBER,))[0] for field in fields(transform)}

@@ -10,7 +10,7 @@ from offscript._plugins import settings_for
 from offscript._specification import Setting, nearest, parse_specification
 from offscript.errors import OffscriptError, missing_package
 from offscript.sampling.randomness import Draws, Seed
-from offscript.sampling.transforms.base import Plain, Randomised, Range, Transform, ranges
+from offscript.sampling.transforms.base import FileName, Plain, Randomised, Range, Transform, ranges
 
 if TYPE_CHECKING:
     from transformers import LogitsProcessor
@@ -79,7 +79,7 @@ def as_logits_processor(
     return TransformProcessor()
 
 
-def _spelled_out(name: str, settings: dict[str, Setting], allowed: dict[str, Range]) -> dict[str, Setting]:
+def _spelled_out(name: str, settings: dict[str, Setting], allowed: dict[str, Range | FileName]) -> dict[str, Setting]:
     letters = {allowed[setting].letter: setting for setting in allowed if allowed[setting].letter}
     full: dict[str, Setting] = {}
     for given, value in settings.items():

@@ -34,14 +34,20 @@
 
   var sending = false;
   function send(data) {
-    fetch(form.action, { method: "POST", body: data, redirect: "manual" }).then(function (answer) {
+    var answered;
+    try {
+      answered = fetch(form.action, { method: "POST", body: data, redirect: "manual" });
+    } catch (error) {
+      form.submit(); // whatever broke fetch, a form still works
+      return;
+    }
+    answered.then(function (answer) {
       if (answer.type === "opaqueredirect" || answer.redirected || answer.ok) {
         try { sessionStorage.removeItem(key); } catch (error) { /* storage may be off */ }
         location.replace(form.dataset.next);
       } else if (answer.status >= 500) {
         again(data);
       } else {
-        sending = false;
         form.submit();
       }
     }).catch(function () { again(data); });

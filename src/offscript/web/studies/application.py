@@ -12,7 +12,7 @@ from offscript.errors import OffscriptError
 from offscript.studies.associations import AssociationStore
 from offscript.studies.design import read_design
 from offscript.studies.store import RatingStore
-from offscript.web.pages import static
+from offscript.web.files import static
 from offscript.web.security import CACHE_CONTROL, EVERY_HOST, HEADERS, Guard
 from offscript.web.studies import associations, participation, rating
 from offscript.web.studies.rendering import PAGE_POLICY, render

@@ -16,6 +16,7 @@ router = APIRouter(include_in_schema=False)
 STORED = (
     "your ratings, from 0 to 5",
     "for each text, for how many seconds the page was visible before you chose",
+    "until you have rated a text, when it was shown to you",
     "a random number that stands for you",
 )
 

@@ -8,7 +8,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, RedirectResponse
 
 from offscript import __version__
-from offscript.web.pages import environment
+from offscript.web.files import environment
 from offscript.web.security import PAGE_POLICY as COMMON_POLICY
 
 PAGE_POLICY = f"{COMMON_POLICY}; connect-src 'self'"
