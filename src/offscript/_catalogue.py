@@ -65,7 +65,7 @@ MODEL_STRINGS: dict[str, str] = {
     "FOLDER": "a model that `offscript train` wrote, a Hugging Face folder, or SeqGAN's oracle",
     "FILE.json": "a tabular model: every next-token distribution written down",
     "FILE.gguf": "a causal model in a GGUF file",
-    "hf/ID@REVISION": "a causal or encoder-decoder model on the Hugging Face Hub; settings: dtype, start, trust",
+    "hf/ID@REVISION": "a causal or encoder-decoder model of the Hub; settings: dtype, start, chat, system, trust",
     "uniform": "every symbol equally likely; setting: vocabulary (a model string, or text8)",
     "MODEL,sources=FILE": "a model with an encoder, such as a translation model: targets of the file's sources",
     "MODEL,approximate=N": "any model, known by N draws after each history alone; settings: seed, floor",

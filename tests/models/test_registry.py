@@ -45,8 +45,9 @@ def asked_of_hub(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     asked: list[dict[str, Any]] = []
 
     def remember(
-        name: str, *, dtype: str = "float32", start: Any = None, trust: Any = 0, device: str = "cpu"
+        name: str, *, dtype: str = "float32", start: Any = None, trust: Any = 0, device: str = "cpu", **chat: Any
     ) -> Uniform:
+        assert set(chat.values()) <= {None}
         asked.append({"name": name, "dtype": dtype, "start": start, "trust": trust, "device": device})
         return FROM_HUB
 

@@ -25,22 +25,33 @@ from offscript.models.sources import GivenSources, Seq2SeqLanguageModel, Sources
 
 
 def load_pretrained(
-    name: str, *, dtype: str = "float32", start: Setting | None = None, trust: Setting = 0, device: str = "cpu"
+    name: str,
+    *,
+    dtype: str = "float32",
+    start: Setting | None = None,
+    chat: Setting | None = None,
+    system: Setting | None = None,
+    trust: Setting = 0,
+    device: str = "cpu",
 ) -> LanguageModel:
     """A causal model or one with an encoder, as its configuration says.
 
     Args:
         name: A folder, a `.gguf` file or a Hub id (`ID@REVISION`).
         dtype: The precision of the weights.
-        start: The token, or its id, that stands before position 0; of causal models alone.
+        start: The token, or its id, that stands before position 0; of causal models alone, as are the next two.
+        chat: A user's message that the text answers.
+        system: What the chat template puts before it.
         trust: 1 runs Python code that the model brings along.
         device: Where it computes.
     """
+    before = {"start": start, "chat": chat, "system": system}
     precision = torch_dtype(dtype)
     if not has_encoder(name, trust):
-        return HubLanguageModel.load(name, dtype=dtype, start=start, trust=trust, device=device)
-    if start is not None:
-        raise OffscriptError(f"{name} has a start token of its own", next="leave out start=")
+        return HubLanguageModel.load(name, dtype=dtype, **before, trust=trust, device=device)
+    for key, value in before.items():
+        if value is not None:
+            raise OffscriptError(f"{name} begins its targets with a token of its own", next=f"leave out {key}=")
     network, tokenizer = open_pretrained("AutoModelForSeq2SeqLM", name, locate(name, trust=trust), precision)
     return HubSeq2Seq(network.to(device), tokenizer, name)
 
