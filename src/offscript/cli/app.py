@@ -29,7 +29,7 @@ app = typer.Typer(
     cls=OneLineUsage,
     help="Find out where a language model goes off script: from its data, human text, fairness and the facts.",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )

@@ -50,7 +50,10 @@ def audit(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Audit a model and write one HTML page. A run that was stopped resumes."""
+    """Audit a model and write one HTML page. A run that was stopped resumes.
+
+    Example: offscript audit offscript/news-student --oracle offscript/news --out runs/audit
+    """
     from offscript._specification import split_specifications
     from offscript.audits.audit import plan_audit, remember_pace, remembered_pace, run_audit
     from offscript.audits.gates import parse_gate, require_asked

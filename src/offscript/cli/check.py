@@ -28,7 +28,10 @@ def check(
     pipeline: PipelineName = Pipeline.standard,
     as_json: Json = False,
 ) -> None:
-    """Check a claim against documents: verdict, evidence and sources. Without --index the almanac is asked."""
+    """Check a claim against documents: verdict, evidence and sources. Without --index the almanac is asked.
+
+    Example: offscript check "The capital of Australia is Sydney"
+    """
     from offscript.factcheck.pipelines import build_pipeline
 
     checker = build_pipeline(

@@ -31,7 +31,10 @@ def compare(
     seed: Seed = 1,
     as_json: Json = False,
 ) -> None:
-    """Compare stored runs with the first of them, in pairs where items are the same, and write one page."""
+    """Compare stored runs with the first of them, in pairs where items are the same, and write one page.
+
+    Example: offscript compare runs/first runs/second
+    """
     from offscript.audits.comparison import compare_runs, read_runs
     from offscript.audits.gates import parse_gate
     from offscript.report.comparison import write_comparison

@@ -20,7 +20,10 @@ def generate(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Draw text from a model, one sequence per line."""
+    """Draw text from a model, one sequence per line.
+
+    Example: offscript generate offscript/news --sampler nucleus,p=0.9 -n 5
+    """
     import json
 
     import torch

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from offscript.cli._options import Json, Limit, Quiet
+from offscript.cli._options import Json, Quiet
 
 if TYPE_CHECKING:
     from offscript._types import Count
@@ -33,11 +33,14 @@ def index(
     check: Annotated[bool, typer.Option("--check", help="Check every file of the index at --out.")] = False,
     stop_words: Annotated[str | None, typer.Option(help="english or none; english by default.")] = None,
     stemmer: Annotated[str | None, typer.Option(help="none, porter, english, german …; porter by default.")] = None,
-    limit: Limit = None,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Read only so many documents.")] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Index documents in one pass, or add to an index, or delete from it. Killed, it leaves the index as it was."""
+    """Index documents in one pass, or add to an index, or delete from it. Killed, it leaves the index as it was.
+
+    Example: offscript index articles.jsonl --out index
+    """
     import time
 
     from offscript.factcheck.analysis import Analyzer

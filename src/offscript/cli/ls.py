@@ -22,7 +22,10 @@ class Kind(str, Enum):
 
 
 def ls(what: Annotated[Kind, typer.Argument(help="What to list.")], as_json: Json = False) -> None:
-    """List shipped models, samplers, measures, training algorithms, recipes, experiments or retrieval models."""
+    """List shipped models, samplers, measures, training algorithms, recipes, experiments or retrieval models.
+
+    Example: offscript ls samplers
+    """
     from offscript.cli._results import show_rows
 
     rows = {

@@ -18,7 +18,10 @@ def report(
     summary: Summary = None,
     as_json: Json = False,
 ) -> None:
-    """Write an audit's page again; nothing is measured."""
+    """Write an audit's page again; nothing is measured.
+
+    Example: offscript report runs/audit
+    """
     from offscript.audits.audit import newest_audit, read_record
     from offscript.audits.gates import parse_gate
     from offscript.report.page import write_page

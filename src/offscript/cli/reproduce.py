@@ -28,7 +28,10 @@ def reproduce(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Run an experiment of the papers; print their statements, what is found here, and whether they agree."""
+    """Run an experiment of the papers; print their statements, what is found here, and whether they agree.
+
+    Example: offscript reproduce regret/table-1 --scale quick
+    """
     from offscript.audits.workers import HERE, Place
     from offscript.cli._progress import counting
     from offscript.errors import OffscriptError

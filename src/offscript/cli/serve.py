@@ -35,7 +35,10 @@ def serve(
     study: Annotated[Path | None, typer.Option(help="Serve this study (offscript study) and nothing else.")] = None,
     workers: Annotated[int, typer.Option(min=1, help="Processes that share the work, about one per core.")] = 1,
 ) -> None:
-    """Serve pages and a JSON API that check claims, or a study's pages; Ctrl-C ends it."""
+    """Serve pages and a JSON API that check claims, or a study's pages; Ctrl-C ends it.
+
+    Example: offscript serve --index index --port 8000
+    """
     try:
         from offscript.web.server import run
     except ModuleNotFoundError as error:

@@ -19,7 +19,10 @@ def sweep(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Run every cell of a grid. What an earlier run finished is not run again; lost workers' cells are."""
+    """Run every cell of a grid. What an earlier run finished is not run again; lost workers' cells are.
+
+    Example: offscript sweep grid.yaml --out runs/sweep
+    """
     from offscript.cli._progress import counting
     from offscript.experiments.sweep import read_sweep, run_sweep, store_sweep
 

@@ -23,7 +23,10 @@ def train(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Train a model by a recipe. A run that was killed resumes where it stopped: give the same command again."""
+    """Train a model by a recipe. A run that was killed resumes where it stopped: give the same command again.
+
+    Example: offscript train news stop.epochs=1 --out runs/news
+    """
     import json
     import os
 
