@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
 
-.PHONY: help audit test base lint docs format bench coverage clean
+.PHONY: help audit gallery test base lint docs format bench coverage clean
 .DEFAULT_GOAL := help
 
 help:  ## Show the chores
@@ -37,6 +37,9 @@ bench: $(VENV)/installed-dev  ## Run every benchmark in turn
 
 coverage: $(VENV)/installed-dev  ## Measure how often every interval covers, and write docs/coverage.md
 	$(BIN)/python tools/coverage_table.py --out docs/coverage.md
+
+gallery: $(VENV)/installed  ## Make the docs' gallery of real pages; ARGS="--pages pair" makes one
+	$(BIN)/python tools/gallery.py $(ARGS)
 
 clean:  ## Remove the environment and what tools leave behind; results stay
 	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -100,3 +100,4 @@ def test_worker_processes_load_it_too(tmp_path: Path) -> None:
     (tmp_path / "grid.yaml").write_text(grid, encoding="utf-8")
     run(tmp_path, "sweep", "grid.yaml", "--on", "local", "--out", "out", "--quiet")
     assert len(list(tmp_path.glob("out/*/results_*.json"))) == 2
+    assert "How often does it write a space?" in (tmp_path / "out" / "comparison.html").read_text(encoding="utf-8")

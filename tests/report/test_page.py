@@ -1,5 +1,7 @@
 """The page: self-contained, escaped, drawn by a real browser without any network request."""
 
+import importlib.util
+import json
 import shlex
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,6 +23,7 @@ from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
 from offscript.report.page import command_for, render_page, write_page
 from offscript.statistics import Curve, Interval
 
+REPOSITORY = Path(__file__).resolve().parents[2]
 Opener = Callable[[Path], list[str]]
 HOSTILE = [
     "<script>document.title = 'owned'</script>",
@@ -265,3 +268,18 @@ def test_one_distance_is_shown_at_a_time(page: Any, open_page: Opener, written: 
     assert [chart.is_visible() for chart in charts.all()] == [True, False, False]
     page.locator("#exposure .choices input").nth(1).check()
     assert [chart.is_visible() for chart in charts.all()] == [False, True, False]
+
+
+def test_the_gallery_has_what_pages_have_today(written: Path) -> None:
+    """By kind of exhibit and chart, not by pixels: `make gallery` where this fails."""
+    spec = importlib.util.spec_from_file_location("gallery", REPOSITORY / "tools" / "gallery.py")
+    assert spec is not None
+    assert spec.loader is not None
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    today = tool.structure(written.read_text(encoding="utf-8"))
+    kept = json.loads(tool.STRUCTURE.read_text(encoding="utf-8"))
+    assert "pair" in kept
+    for name in QUESTIONS_OF_A_PAIR:
+        assert {**kept["pair"][name], "chart": 0} == {**today[name], "chart": 0}
+        assert today[name].get("chart", 0) <= kept["pair"][name].get("chart", 0)  # few samples draw fewer

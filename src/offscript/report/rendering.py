@@ -35,7 +35,8 @@ def render(template: str, *, charts: bool, **values: Any) -> str:
     return environment.get_template(template).render(
         version=__version__,
         style=Markup("").join(map(_part, _STYLES)),
-        scripts=[*map(_part, _SCRIPTS), *([Markup(vega_script()), _part("charts.js")] if charts else [])],
+        vega=Markup(vega_script()) if charts else None,
+        scripts=[_part(name) for name in (*_SCRIPTS, *(["charts.js"] if charts else []))],
         **values,
     )
 

@@ -223,12 +223,8 @@ def _figures(deviation: FloatArray, bound: float) -> dict[str, Figure]:
     return figures
 
 
-def described(model: LanguageModel, oracle: LanguageModel | None) -> list[dict[str, Any]]:
+def described(oracle: LanguageModel | None) -> list[dict[str, Any]]:
     """What can colour a token: names, words and units; the first is shown unless another is asked for."""
-    kl = {"name": "kl", "label": f"KL({model.name}‖{oracle.name})" if oracle is not None else ""}
-    listed = [
-        *([] if oracle is None else [kl]),
-        {"name": "surprise", "label": f"surprise under {model.name}"},
-        {"name": "entropy", "label": f"entropy of {model.name}"},
-    ]
-    return [{**each, "unit": "nats"} for each in listed]
+    labels = {"kl": "KL(model‖oracle)", "surprise": "surprise under the model", "entropy": "entropy of the model"}
+    known = [name for name in labels if name != "kl" or oracle is not None]
+    return [{"name": name, "label": labels[name], "unit": "nats"} for name in known]

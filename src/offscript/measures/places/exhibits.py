@@ -41,7 +41,7 @@ class TokenTexts:
 
     def __init__(self, model: LanguageModel, oracle: LanguageModel | None, own: Trace) -> None:
         self.models = [model] if oracle is None else [model, oracle]
-        self.measures = [{**each, "scale": scale(_column(own, each["name"]))} for each in described(model, oracle)]
+        self.measures = [{**each, "scale": scale(_column(own, each["name"]))} for each in described(oracle)]
         self._words: dict[int, int] = {}
         self._vocabulary = model.vocabulary
 
@@ -129,7 +129,7 @@ def map_exhibit(model: LanguageModel, oracle: LanguageModel | None, own: Trace, 
     Returns:
         Plain data: levels as base64, row by row.
     """
-    measure, deviation = described(model, oracle)[0], own.deviation
+    measure, deviation = described(oracle)[0], own.deviation
     full = scale(deviation)
     levels = np.rint(np.clip(np.nan_to_num(deviation) / full, 0, 1) * _LEVELS).astype(np.uint8)
     words: dict[str, int] = {}

@@ -27,6 +27,13 @@
     draw(waiting.shift());
     setTimeout(next, 0);
   }
-  window.addEventListener("beforeprint", function () { while (waiting.length) draw(waiting.shift()); });
-  requestAnimationFrame(function () { setTimeout(next, 0); });
+  window.addEventListener("beforeprint", function () { load(); while (waiting.length) draw(waiting.shift()); });
+  // The library is text until the page has been shown: compiling it first would hold up the first paint.
+  function load() {
+    if (window.vegaEmbed) return;
+    var script = document.createElement("script");
+    script.textContent = document.getElementById("vega").textContent;
+    document.head.append(script);
+  }
+  requestAnimationFrame(function () { setTimeout(function () { load(); next(); }, 0); });
 })();
