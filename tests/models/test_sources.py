@@ -1,6 +1,7 @@
 """Models that read a source: tables by hand, a network step by step, Marian and T5 as `transformers` runs them."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -213,6 +214,23 @@ class TestHub:
         loaded = load_model(str(tmp_path / "model"))
         assert isinstance(loaded, HubSeq2Seq)
         assert loaded.weight_hash == hub.weight_hash
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("OFFSCRIPT_TRANSLATION_MODEL" not in os.environ, reason="names no model with an encoder")
+def test_a_real_model_gives_its_own_forward_pass() -> None:
+    model = load_model(os.environ["OFFSCRIPT_TRANSLATION_MODEL"])
+    assert isinstance(model, HubSeq2Seq)
+    sources = model.read_sources(["A dog runs.", "Two women are sitting on a bench in the park."])
+    given = model.given(sources)
+    drawn = generate(given, 2, 12, seed=1, transform=Greedy()).tokens
+    inputs = torch.cat([torch.full((2, 1), model.vocabulary.start), drawn[:, :-1]], dim=1)
+    with torch.inference_mode():
+        asked = {"input_ids": sources.tokens, "attention_mask": sources.real.long()}
+        answer = model.network(**asked, decoder_input_ids=inputs).logits.log_softmax(dim=-1)
+    [scored] = given.score(drawn)
+    torch.testing.assert_close(scored.log_probs, answer, atol=1e-4, rtol=1e-4)
+    assert all(text for text in translate(model, ["A dog runs."], length=12))
 
 
 def _until_end(row: list[int], end: int) -> list[int]:
