@@ -115,7 +115,7 @@ def test_ls_lists_as_table_and_as_json(offscript: Command, what: str) -> None:
 def test_ls_algorithms_names_their_settings(offscript: Command) -> None:
     settings = {row["algorithm"]: row["settings"] for row in offscript("ls", "algorithms", "--json").json}
     assert settings["teacher-forcing"] == "label_smoothing=0.0"
-    assert settings["scheduled-sampling"] == 'rate=0.1, curriculum="linear", drawing="parallel"'
+    assert settings["scheduled-sampling"] == 'label_smoothing=0.0, rate=0.1, curriculum="linear", drawing="parallel"'
     assert settings["searnn"].startswith('oracle (required), roll_in="reference"')
     assert '"dropout": 0.0}' in settings["recurrent-gan"]
 
