@@ -78,7 +78,9 @@ def recover(model: LanguageModel, corpus: str, name: str, samples: int, fresh: i
         path = Path(folder) / "policy.json"
         fitted.write(path, {})
         best_known = f"tempered,temperature={fitted.fixed:.4f}"
-        new = drawn(model, corpus, [*settings, f"learned,path={path}", best_known], fresh, seed=2)
+        level = f"tempered,temperature={math.exp(fitted.policy.level):.4f}"  # the policy without its slopes
+        fixed_settings = dict.fromkeys([*settings, best_known, level])
+        new = drawn(model, corpus, [*fixed_settings, f"learned,path={path}"], fresh, seed=2)
     scores = {s: np.array([taste(i) for i in new if i.system == s]) for s in dict.fromkeys(i.system for i in new)}
     learned = next(s for s in scores if s.startswith("learned"))
     fixed = {s: values for s, values in scores.items() if s.startswith("tempered")}
