@@ -34,7 +34,15 @@ def index() -> Index:
         ("country/Japan", "The official language of Japan is Japanese."),
         ("country/Brazil", "Brazil lies in South America."),
         ("city/Lyon", "Lyon is a city in France."),
-        ("city/Perth", "The city of Perth is in the time zone Australia/Perth and Europe/London."),
+        ("city/Perth", "Perth is a city in Australia."),
+        ("city/Perth", "The city of Perth is in the time zone Australia/Perth."),
+        ("city/Perth (the United Kingdom)", "Another city called Perth is in the United Kingdom."),
+        ("country/France", "France borders Spain."),
+        ("country/Portugal", "Portugal borders only Spain."),
+        ("country/Japan", "People in Japan pay with the Japanese Yen."),
+        ("person/Marilyn Monroe", "Marilyn Monroe was born on 1 June 1926."),
+        ("person/Marilyn Monroe", "Marilyn Monroe died on 5 August 1962."),
+        ("film/Pulp Fiction", "The film Pulp Fiction was directed by Quentin Tarantino."),
         ("state/California", "The postal abbreviation of California is CA."),
         ("element/iron", "The chemical symbol of iron is Fe."),
         ("element/iron", "The melting point of iron is 1538 degrees Celsius."),
@@ -82,9 +90,27 @@ def test_a_fact_with_two_subjects_of_one_name_is_told_as_one() -> None:
     facts = merged([Fact(FRUIT, "plum", ("blue",)), Fact(FRUIT, "lime", ("green",)), Fact(FRUIT, "plum", ("red",))])
     assert [fact.sentence for fact in facts] == ["Plum is blue and red.", "Lime is green."]
     assert [document.sentences() for document in almanac_documents(facts)] == [
-        ["Plum is blue and red."],
+        ["Plum is blue and red.", "Plum is blue.", "Plum is red."],
         ["Lime is green."],
     ]
+
+
+def test_namesakes_are_told_apart() -> None:
+    relation = Relation.of(
+        "place", "town", "land", "{subject} is in {values}.", another="Another {subject} is in {value}."
+    )
+    documents = almanac_documents([Fact(relation, "Sydney", ("Australia", "Canada"))])
+    assert [(document.title, document.sentences()) for document in documents] == [
+        ("Sydney", ["Sydney is in Australia."]),
+        ("Sydney (Canada)", ["Another Sydney is in Canada."]),
+    ]
+
+
+def test_no_sentence_is_told_twice_of_a_subject_and_the_index_is_small(index: Index) -> None:
+    for document in almanac_documents(almanac_facts()):
+        sentences = document.sentences()
+        assert len(sentences) == len(set(sentences))
+    assert sum(path.stat().st_size for path in index.folder.rglob("*") if path.is_file()) <= 15e6
 
 
 def test_prompts_end_before_the_value() -> None:

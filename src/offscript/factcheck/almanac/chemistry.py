@@ -23,14 +23,15 @@ SERIES = {
 _PEOPLE = re.compile(r"[A-Z][\w.'’-]*(?: (?:[A-Z][\w.'’-]*|de|von|da|del|la|y|&|and))*")
 
 
-def _property(name: str, value_type: str, phrase: str, after: str = "") -> Relation:
+def _property(name: str, value_type: str, phrase: str, after: str = "", also: str = "") -> Relation:
     """`The PHRASE of iron is VALUE.`, and as a claim also `Iron has the PHRASE VALUE.`"""
     sentence = f"The {phrase} of {{subject}} is {{values}}{after}."
-    return Relation.of(name, "element", value_type, sentence, f"{{subject}} has the {phrase} {{value}}{after}.")
+    claim = f"{{subject}} has the {phrase} {{value}}{after}."
+    return Relation.of(name, "element", value_type, sentence, claim, also=(also,) if also else ())
 
 
 SYMBOL = _property("symbol", "symbol", "chemical symbol")
-ATOMIC_NUMBER = _property("atomic-number", "number", "atomic number")
+ATOMIC_NUMBER = _property("atomic-number", "number", "atomic number", also="An atom of {subject} has {values} protons.")
 ATOMIC_WEIGHT = _property("atomic-weight", "number", "atomic weight")
 MELTING_POINT = _property("melting-point", "number", "melting point", " degrees Celsius")
 BOILING_POINT = _property("boiling-point", "number", "boiling point", " degrees Celsius")

@@ -23,7 +23,9 @@ FAMOUS = ("country", "element")
 class Relation:
     """How facts of a kind are told: in `sentence` with all `{values}`, in each of `claims` with one `{value}`.
 
-    `subject_type` and `value_type` say what may stand there; a false claim holds another value of that type.
+    `subject_type` and `value_type` say what may stand there; a false claim holds another value of that type. `also`
+    are other ways to say it, for readers and for searching. Where `another` is given, values after the first belong to
+    namesakes of the subject and are told of those, one by one.
     """
 
     name: str
@@ -31,11 +33,23 @@ class Relation:
     value_type: str
     sentence: str
     claims: tuple[str, ...]
+    also: tuple[str, ...] = ()
+    another: str = ""
 
     @classmethod
-    def of(cls, name: str, subject_type: str, value_type: str, sentence: str, *wordings: str) -> "Relation":
+    def of(
+        cls,
+        name: str,
+        subject_type: str,
+        value_type: str,
+        sentence: str,
+        *wordings: str,
+        also: tuple[str, ...] = (),
+        another: str = "",
+    ) -> "Relation":
         """A relation whose sentence is also the first wording of its claims."""
-        return cls(name, subject_type, value_type, sentence, (sentence.replace("{values}", "{value}"), *wordings))
+        claims = (sentence.replace("{values}", "{value}"), *wordings)
+        return cls(name, subject_type, value_type, sentence, claims, also, another)
 
 
 @dataclass(frozen=True)
@@ -52,10 +66,29 @@ class Fact:
         """The fact in words."""
         return opened(self.relation.sentence.format(subject=self.subject, values=enumerated(self.values)))
 
+    @property
+    def sentences(self) -> list[str]:
+        """The fact in words, and in other words; of several values all together, and then each by itself."""
+        relation, values = self.relation, self.values[:1] if self.relation.another else self.values
+        together = [form.format(subject=self.subject, values=enumerated(values)) for form in _forms(relation)]
+        single = [relation.claims[0].format(subject=self.subject, value=value) for value in values if relation.claims]
+        return list(dict.fromkeys(map(opened, [*together, *(single if len(values) > 1 else [])])))
+
+    @property
+    def namesakes(self) -> dict[str, str]:
+        """What is told of others of the same name, by their value."""
+        another = self.relation.another
+        told = {value: another.format(subject=self.subject, value=value) for value in self.values[1:]}
+        return {value: opened(sentence) for value, sentence in told.items()} if another else {}
+
     def claim(self, value: str, wording: int = 0) -> str:
         """What the relation says of the subject and one value, true or not."""
         wordings = self.relation.claims
         return opened(wordings[wording % len(wordings)].format(subject=self.subject, value=value))
+
+
+def _forms(relation: Relation) -> tuple[str, ...]:
+    return (relation.sentence, *relation.also)
 
 
 def merged(facts: Iterable[Fact]) -> list[Fact]:

