@@ -102,9 +102,52 @@ def test_another_subject_leaves_the_claim_unsettled() -> None:
     assert (made.claim, made.label) == ("Paul Novak is a painter.", NEITHER)
 
 
+@pytest.mark.parametrize("claim", ["The tower has 120 steps.", "The tower was built in 1920."])
+def test_a_bound_holds_exactly_where_the_label_says_so(claim: str) -> None:
+    value = int(re.findall(r"\d+", claim)[0])
+    example, random = Example(claim, (f"It is known that {claim}",), SUPPORTS, "here"), np.random.default_rng(1)
+    seen = set()
+    for _ in range(100):
+        made = rules.bounded_number(example, random)
+        assert made is not None
+        bound = int(re.findall(r"\d+", made.claim)[0])
+        above = bool(re.search(r"more than|over|at least|after", made.claim))
+        assert ((value > bound) == above) == (made.label == SUPPORTS)
+        seen.add((above, made.label))
+    assert len(seen) == 4
+    assert (
+        rules.bounded_number(example._replace(claim=claim.replace("has ", "has over ")), random) is None or value > 999
+    )
+
+
+def test_an_opposite_refutes_unless_both_sides_have_it() -> None:
+    example = Example("The old town is large.", ("The town is large and green.",), SUPPORTS, "here")
+    random = np.random.default_rng(1)
+    made = [rules.opposite(example, random) for _ in range(60)]
+    assert {each.label for each in made if each} == {SUPPORTS, REFUTES}
+    for each in made:
+        assert each is not None
+        assert ("large" in each.claim) == ("large" in each.evidence[0]) if each.label == SUPPORTS else True
+        assert ("large" in each.claim) != ("large" in each.evidence[0]) if each.label == REFUTES else True
+    assert rules.opposite(example._replace(evidence=("It is green.",)), random) is None
+
+
+def test_what_is_left_open_settles_nothing_and_what_is_denied_refutes() -> None:
+    example, random = Example("Ann sings.", ("Ann sings in the choir.",), SUPPORTS, "here"), np.random.default_rng(1)
+    labels = set()
+    for _ in range(60):
+        made = rules.reported(example, random)
+        assert made is not None
+        frame = made.evidence[0].removesuffix("Ann sings in the choir.") + "{}"
+        assert (frame in rules.OPEN) == (made.label == NEITHER)
+        assert (frame in rules.DENIED) == (made.label == REFUTES)
+        labels.add(made.label)
+    assert labels == {SUPPORTS, REFUTES, NEITHER}
+
+
 def test_made_up_examples_are_of_all_kinds_and_labels_and_the_same_for_a_seed() -> None:
-    made = list(made_up(700, seed=4))
-    assert made == list(made_up(700, seed=4))
+    made = list(made_up(100 * len(KINDS), seed=4))
+    assert made == list(made_up(100 * len(KINDS), seed=4))
     for kind in KINDS:
         own = [each for each in made if each.source.endswith(kind.__name__)]
         assert len(own) == 100

@@ -13,7 +13,14 @@ from offscript.errors import OffscriptError
 from offscript.factcheck.inference.examples import Example
 from offscript.factcheck.inference.model import InferenceModel
 from offscript.factcheck.inference.stance import InferenceStance
-from offscript.factcheck.inference.training import InferenceRecipe, Rows, inference_recipe, rate_at, train_inference
+from offscript.factcheck.inference.training import (
+    InferenceRecipe,
+    Rows,
+    inference_recipe,
+    load_classifier,
+    rate_at,
+    train_inference,
+)
 from offscript.learning import find_trainer
 
 LABELS = ("entailment", "contradiction", "neutral")
@@ -88,6 +95,9 @@ def test_what_is_served_says_what_was_taught(recipe: InferenceRecipe, tmp_path: 
     assert np.array_equal(probabilities[1:2], model.probabilities(pairs[1:2]))
     assert model.probabilities([]).shape == (0, 3)
     assert model.card["data"]["mnli"]["licence"] == "OANC"
+    further, _ = load_classifier(str(tmp_path / "trained"), seed=recipe.seed + 1)
+    learnt = load_file(tmp_path / "last.safetensors")["network/model/classifier.weight"]
+    assert torch.equal(further.classifier.weight, learnt)
     stances = InferenceStance(model).of_sentences("cats eat", ["cats eat fish", "police"])
     assert stances.shape == (2, 4)
     assert np.allclose(stances.sum(axis=1), 1)

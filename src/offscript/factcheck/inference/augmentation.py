@@ -1,7 +1,9 @@
-"""Rule-made pairs: negated claims, changed numbers and swapped subjects, in both directions."""
+"""Rule-made pairs: denials, other numbers, bounds, opposites, reported speech, swapped subjects; in both directions."""
 
+import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -10,6 +12,7 @@ from offscript.factcheck.inference.examples import LABELS, Example
 SUPPORTS, REFUTES, NEITHER = range(len(LABELS))
 FLIPPED = (REFUTES, SUPPORTS, NEITHER)
 SWAPPED = 0.15  # of the examples get another subject
+REPORTED = 0.25  # of the others are reported, left open or denied where that rule applies
 _AUXILIARY = re.compile(r"\b(is|was|are|were|has been|have been|had been|can|will|could|would|should|did|does|do)\b")
 _NEGATED = re.compile(r"\b(is|was|are|were|has|have|had|can|will|could|would|should|did|does|do) not ")
 _PAST = re.compile(
@@ -35,6 +38,49 @@ _BASE = {
 _UNSURE = re.compile(r"\b(only|solely|exclusively|never|no|not|n't|yet|any|all|every|or)\b|n't", re.IGNORECASE)
 _NUMBER = re.compile(r"(?<![\w.,-])(\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?)(?![\w.,-]*\d)")
 _SUBJECT = re.compile(r"(?:[A-Z][\w.'’-]*)(?: (?:of |the |and )?[A-Z][\w.'’-]*)*")
+
+_WORD = re.compile(r"[a-z]+")
+_YEAR = re.compile(r"1[5-9]\d\d|20[0-3]\d")
+_BOUNDED = re.compile(
+    r"(?:than|least|most|over|under|about|before|after|since|until|exactly|only|to|and|-|from|between)\s*$", re.I
+)
+_LOWERED = frozenset(
+    [
+        "the",
+        "a",
+        "an",
+        "it",
+        "he",
+        "she",
+        "they",
+        "his",
+        "her",
+        "its",
+        "their",
+        "this",
+        "these",
+        "those",
+        "there",
+        "in",
+        "on",
+        "at",
+        "during",
+        "after",
+        "before",
+        "some",
+        "most",
+        "many",
+    ]
+)
+TOLD = ("According to the report, {}", "It is well known that {}", "Officials confirmed that {}", "In fact, {}")
+OPEN = (
+    "It is unclear whether {}",
+    "Nobody knows whether {}",
+    "Some people believed that {}",
+    "It was never shown that {}",
+    "There were rumours that {}",
+)
+DENIED = ("It is not true that {}", "It is false that {}", "It is a myth that {}", "It is not the case that {}")
 
 Augmentation = Callable[[Example, np.random.Generator], Example | None]
 
@@ -92,6 +138,81 @@ def other_number_in_both(example: Example, random: np.random.Generator) -> Examp
     return example._replace(claim=claim, evidence=evidence, source=f"{example.source}+number")
 
 
+def bounded_number(example: Example, random: np.random.Generator) -> Example | None:
+    """A number of a supported claim and its evidence as a bound: `before 1995` for 1990, `over 200` for 240."""
+    shared = _shared_number(example)
+    if example.label != SUPPORTS or shared is None:
+        return None
+    found = next(each for each in _NUMBER.finditer(example.claim) if each[0] == shared)
+    before, after = example.claim[: found.start()], example.claim[found.end() :]
+    value, year = float(shared.replace(",", "")), bool(_YEAR.fullmatch(shared))
+    if _BOUNDED.search(before) or (year and not before.endswith(" in ")) or value < 2:
+        return None
+    true, above = bool(random.random() < 0.5), bool(random.random() < 0.5)
+    distance = float(random.integers(1, 40)) if year else max(1.0, value * float(random.uniform(0.1, 0.7)))
+    other = value - distance if true == above else value + distance
+    bound = f"{round(other)}" if year or "," not in shared else f"{round(other):,}"
+    if year:
+        words, before = ("after" if above else "before"), before[:-3]
+        claim = f"{before}{words} {bound}{after}"
+    else:
+        options = ("more than", "over", "at least") if above else ("fewer than", "under", "at most")
+        claim = f"{before}{options[int(random.integers(3))]} {bound}{after}"
+    label = SUPPORTS if true else REFUTES
+    return example._replace(claim=claim, label=label, source=f"{example.source}+number")
+
+
+def opposite(example: Example, random: np.random.Generator) -> Example | None:
+    """A shared word turned into its opposite: in claim or evidence alone refuted, in both still supported."""
+    if example.label != SUPPORTS:
+        return None
+    evidence = " ".join(example.evidence).lower()
+    words = [
+        word for word in _WORD.findall(example.claim) if word in _opposites() and re.search(rf"\b{word}\b", evidence)
+    ]
+    if not words:
+        return None
+    word = words[int(random.integers(len(words)))]
+    others = _opposites()[word]
+    other = others[int(random.integers(len(others)))]
+    pattern, choice = re.compile(rf"\b{word}\b", re.IGNORECASE), random.random()
+    claim = pattern.sub(other, example.claim) if choice < 0.7 else example.claim
+    texts = example.evidence if choice < 0.4 else tuple(pattern.sub(other, text) for text in example.evidence)
+    label = SUPPORTS if 0.4 <= choice < 0.7 else REFUTES
+    return example._replace(claim=claim, evidence=texts, label=label, source=f"{example.source}+opposite")
+
+
+@functools.cache
+def _opposites() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for line in (Path(__file__).with_name("opposites.txt")).read_text(encoding="utf-8").splitlines():
+        if line and not line.startswith("#"):
+            one, other = line.split()
+            found.setdefault(one, []).append(other)
+            found.setdefault(other, []).append(one)
+    return found
+
+
+def reported(example: Example, random: np.random.Generator) -> Example | None:
+    """What one sentence says, confirmed, left open or denied: only what is confirmed settles a claim as it did."""
+    if len(example.evidence) != 1 or example.label == NEITHER or not example.evidence[0].endswith("."):
+        return None
+    text = example.evidence[0]
+    if text.count(". ") or ": " in text or len(text) > 200:
+        return None
+    first = text.split()[0]
+    text = text[0].lower() + text[1:] if first.lower() in _LOWERED else text
+    frames, label = (
+        (TOLD, example.label),
+        (OPEN, NEITHER),
+        (DENIED, REFUTES if example.label == SUPPORTS else NEITHER),
+    )[int(random.integers(3))]
+    if label == NEITHER and frames is DENIED:  # the denial of what refutes a claim settles nothing for sure
+        return None
+    frame = frames[int(random.integers(len(frames)))]
+    return example._replace(evidence=(frame.format(text),), label=label, source=f"{example.source}+reported")
+
+
 def other_subject(example: Example, random: np.random.Generator, subjects: Sequence[str]) -> Example | None:
     """The claim said of somebody or something else: the evidence does not settle it."""
     found = _SUBJECT.match(example.claim)
@@ -110,13 +231,13 @@ def augmented(examples: Iterable[Example], *, seed: int) -> Iterator[Example]:
     examples = list(examples)
     random = np.random.default_rng(seed)
     subjects = sorted({found[0] for each in examples if (found := _SUBJECT.match(each.claim)) and len(found[0]) > 3})
-    numbers: list[Augmentation] = [other_number_in_claim, other_number_in_evidence, other_number_in_both]
+    numbers = (other_number_in_claim, other_number_in_evidence, other_number_in_both, bounded_number, bounded_number)
     for example in examples:
-        rules: list[Augmentation] = [numbers[int(random.integers(len(numbers)))], negated]
+        rare: list[Augmentation] = [numbers[int(random.integers(len(numbers)))], opposite]
+        usual: list[Augmentation] = [reported, negated] if random.random() < REPORTED else [negated]
+        rules = [*rare, *usual] if random.random() < 0.7 else [*usual, *rare]
         if random.random() < SWAPPED:
             rules = [lambda example, random: other_subject(example, random, subjects)]
-        elif random.random() < 0.5:
-            rules.reverse()
         made = next((made for rule in rules if (made := rule(example, random))), None)
         if made is not None:
             yield made

@@ -17,9 +17,9 @@ from offscript.factcheck.inference.templates import made_up
 
 FEVER, FEVER_MADE, WIKIPEDIA_MADE, TEMPLATES = "fever", "fever+", "wikipedia+", "templates"
 DRAWN = (FEVER, FEVER_MADE, WIKIPEDIA_MADE, TEMPLATES, ALMANAC)
-_MADE_UP = 14_000
+_MADE_UP = 20_000
 _ALMANAC = 6_000
-_REWRITTEN = 12_000
+_REWRITTEN = 30_000
 
 
 class PairSet(NamedTuple):
@@ -31,19 +31,19 @@ class PairSet(NamedTuple):
 
 
 SETS: dict[str, PairSet] = {
-    "wikipedia-protocols": PairSet("nli-wikipedia-new-protocols/train.jsonl.xz", 24_000, "CC BY-SA 3.0"),
+    "wikipedia-protocols": PairSet("nli-wikipedia-new-protocols/train.jsonl.xz", 30_000, "CC BY-SA 3.0"),
     "wikipedia-edits": PairSet("nli-wikipedia-semi-automatic/train.jsonl.xz", 13_500, "CC BY-SA 3.0"),
-    "mnli": PairSet("nli-mnli/mnli.jsonl.xz", 20_000, "OANC"),
+    "mnli": PairSet("nli-mnli/mnli.jsonl.xz", 28_000, "OANC"),
     "snli": PairSet("nli-snli/snli.jsonl.xz", 9_000, "CC BY-SA 4.0"),
     "counterfactual": PairSet("nli-counterfactual/train.jsonl.xz", 8_000, "Apache-2.0, CC BY-SA 4.0"),
     "negation": PairSet("nli-negation/train.jsonl.xz", 10_000, "MIT, CC0, CC BY-SA 4.0"),
     "conjunctions": PairSet("nli-conjunctions/train.jsonl.xz", 4_000, "MIT"),
-    "scitail": PairSet("nli-scitail/scitail.jsonl.xz", 4_000, "Apache-2.0"),
+    "scitail": PairSet("nli-scitail/scitail.jsonl.xz", 8_000, "Apache-2.0"),
     "creak": PairSet("creak/train.jsonl.xz", 5_000, "MIT"),
 }
 LICENCES = {
     FEVER: "CC BY-SA 3.0",
-    ALMANAC: "GeoNames CC BY 4.0, Unicode CLDR, MIT",
+    ALMANAC: "GeoNames CC BY 4.0, Unicode CLDR, MIT, Wikipedia CC BY-SA 3.0",
     **{name: each.licence for name, each in SETS.items()},
 }
 

@@ -46,16 +46,31 @@ PAST = (  # verb, participle, what the other side did
     ("invited", "invited", "was a guest of"),
     ("outlived", "outlived", "died before"),
     ("nominated", "nominated", "was put forward by"),
+    ("attacked", "attacked", "came under attack from"),
+    ("paid", "paid", "received money from"),
+    ("succeeded", "succeeded", "was the predecessor of"),
+    ("trained", "trained", "learnt the trade from"),
+    ("beat", "beaten", "was defeated by"),
+    ("overtook", "overtaken", "fell behind"),
+    ("inspired", "inspired", "took inspiration from"),
+    ("supported", "supported", "had the backing of"),
+    ("raised", "raised", "grew up with"),
+    ("influenced", "influenced", "was shaped by"),
+    ("blamed", "blamed", "was held responsible by"),
+    ("praised", "praised", "won praise from"),
 )
 OPPOSITES = [
     "rose/fell", "increased/decreased", "opened/closed", "expanded/shrank", "improved/worsened",
     "accelerated/slowed down", "succeeded/failed", "grew/declined", "strengthened/weakened",
-    "gained ground/lost ground",
+    "gained ground/lost ground", "doubled/halved", "went up/went down", "climbed/dropped", "recovered/collapsed",
+    "reached a record high/reached a record low", "became worse/became better", "jumped/plunged",
 ]  # fmt: skip
 ADJECTIVES = [
     "safe/dangerous", "legal/illegal", "public/private", "full/empty", "deep/shallow", "cheap/expensive",
     "rare/common", "wet/dry", "guilty/innocent", "alive/dead", "married/unmarried", "ancient/modern",
-    "effective/useless", "present/absent", "visible/invisible",
+    "effective/useless", "present/absent", "visible/invisible", "open/closed", "strong/weak", "new/old",
+    "harmless/poisonous", "popular/unpopular", "large/small", "natural/artificial", "complete/unfinished",
+    "allowed/forbidden", "broken/intact", "clean/polluted", "fast/slow", "hot/cold", "true/false",
 ]  # fmt: skip
 MEASURES = [
     "the unemployment rate", "the price of bread", "attendance", "air pollution", "the water level", "output",
@@ -64,6 +79,14 @@ MEASURES = [
 SUBJECTS = [
     "the drug", "the old bridge", "the lake", "the treaty", "the museum", "the plant", "the tower", "the species",
     "the road", "the well",
+]  # fmt: skip
+EVENTS = [
+    "fire", "flood", "election", "trade fair", "strike", "earthquake", "opening of the library", "peace treaty",
+    "coronation", "music festival", "trial", "building of the harbour",
+]  # fmt: skip
+COMPARATIVES = [
+    "larger/smaller", "older/younger", "richer/poorer", "warmer/colder", "higher/lower", "busier/quieter",
+    "cheaper/more expensive", "safer/more dangerous", "wetter/drier", "closer to the sea/farther from the sea",
 ]  # fmt: skip
 
 Random = np.random.Generator
@@ -285,7 +308,77 @@ def who_is_meant(random: Random) -> Made:
     )
 
 
-KINDS: tuple[Callable[[Random], Made], ...] = (roles, amounts, dates, quantifiers, hedges, opposites, who_is_meant)
+def order_of_events(random: Random) -> Made:
+    """What came first."""
+    place, other = _two(random, PLACES)
+    one, later = _two(random, EVENTS)
+    one, later = f"the {one} in {place}", f"the {later} in {place}"
+    early = int(random.integers(1850, 2000))
+    late = early + int(random.integers(1, 20))
+    evidence = _pick(
+        random,
+        (f"{_first(one)} took place before {later}.", f"{_first(later)} came after {one}.",
+         f"{_first(one)} was in {early}, {later} in {late}.", f"{_first(one)} was followed by {later}.",
+         f"{_first(later)} happened {late - early} years later than {one}."),
+    )  # fmt: skip
+    true = _pick(
+        random,
+        (f"{_first(one)} took place before {later}.", f"{_first(later)} took place after {one}.",
+         f"{_first(one)} was earlier than {later}.", f"{_first(later)} followed {one}."),
+    )  # fmt: skip
+    false = _pick(
+        random,
+        (f"{_first(later)} took place before {one}.", f"{_first(one)} took place after {later}.",
+         f"{_first(later)} was earlier than {one}.", f"{_first(one)} followed {later}."),
+    )  # fmt: skip
+    unsettled = true.replace(place, other)
+    return _one_of(random, (true, evidence, SUPPORTS), (false, evidence, REFUTES), (unsettled, evidence, NEITHER))
+
+
+def comparisons(random: Random) -> Made:
+    """More than, less than, as much as."""
+    one, other = _two(random, PLACES)
+    third = _pick(random, [each for each in PLACES if each not in (one, other)])
+    more, less = _pick(random, COMPARATIVES).split("/")
+    evidence = _pick(random, (f"{one} is {more} than {other}.", f"{other} is {less} than {one}."))
+    same = f"{one} is exactly as {_pick(random, ('old', 'big', 'rich'))} as {other}."
+    true = _pick(random, (f"{one} is {more} than {other}.", f"{other} is {less} than {one}.",
+                          f"{other} is not {more} than {one}."))  # fmt: skip
+    false = _pick(random, (f"{other} is {more} than {one}.", f"{one} is {less} than {other}.",
+                           f"{one} is not {more} than {other}."))  # fmt: skip
+    return _one_of(
+        random, (true, evidence, SUPPORTS), (false, evidence, REFUTES),
+        (_pick(random, (true, false)).replace(other, third), evidence, NEITHER), (f"{one} is {more} than all others.",
+         evidence, NEITHER), (same, same, SUPPORTS),
+    )  # fmt: skip
+
+
+def states_over_time(random: Random) -> Made:
+    """What was so is not so any more; what will be is not so yet."""
+    person, group, place = _pick(random, PEOPLE), _pick(random, GROUPS), _pick(random, PLACES)
+    state = _pick(random, (f"works for {group}", f"lives in {place}", f"plays for {group}", f"owns a house in {place}"))
+    base = state.replace("works", "work").replace("lives", "live").replace("plays", "play").replace("owns", "own")
+    former = _pick(random, (f"{person} used to {base}, but no longer does.", f"{person} no longer {state}.",
+                            f"{person} stopped being someone who {state} years ago."))  # fmt: skip
+    present = _pick(random, (f"{person} still {state}.", f"{person} {state} to this day.", f"{person} now {state}."))
+    future = f"{person} will {base} from next year on."
+    return _one_of(
+        random,
+        (f"{person} {state}.", former, REFUTES),
+        (f"{person} {state}.", present, SUPPORTS),
+        (f"{person} no longer {state}.", former, SUPPORTS),
+        (f"{person} no longer {state}.", present, REFUTES),
+        (f"{person} used to {base}.", former, SUPPORTS),
+        (f"{person} {state}.", f"{person} has never wanted to {base} and does not.", REFUTES),
+        (f"{person} will {base}.", future, SUPPORTS),
+        (f"{person} {state}.", f"{_pick(random, [each for each in PEOPLE if each != person])} {state}.", NEITHER),
+    )
+
+
+KINDS: tuple[Callable[[Random], Made], ...] = (
+    roles, amounts, dates, quantifiers, hedges, opposites, who_is_meant,
+    order_of_events, comparisons, states_over_time,
+)  # fmt: skip
 
 
 def made_up(count: int, *, seed: int) -> Iterator[Example]:

