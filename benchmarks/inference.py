@@ -1,10 +1,11 @@
-"""The inference model where it has never been: one collection after the other, the probes, and FEVER.
+"""The inference model where it has never been: one collection after the other, probes, everyday claims, and FEVER.
 
-    python benchmarks/inference.py --data ../shared/data [--only collections|probes|fever] [--model DIR] [--claims N]
+    python benchmarks/inference.py --data ../shared/data [--only collections|probes|everyday|fever|two-labels]
+        [--model DIR] [--claims N] [--cache DIR]
 
 Each row of the first table is a collection that neither the weights nor the calibration have seen: verdicts are
-calibrated on the other six. `--stance lexical` shows the same for another stance model. Checks get their evidence as
-the collection gives it. Wrong among decided, and the share decided, are at a risk of 0.1.
+calibrated on the others, and on what `tools/fit_inference.py` kept of FEVER and the almanac in `--cache`. Checks get
+their evidence as the collection gives it. Wrong among decided, and the share decided, are at a risk of 0.1.
 """
 
 import argparse
@@ -14,15 +15,21 @@ from pathlib import Path
 import numpy as np
 
 from offscript._types import FloatArray
+from offscript.factcheck.almanac import almanac_index
+from offscript.factcheck.checking import Checker, default_verdicts
 from offscript.factcheck.inference.collections import Collection, read_collections
 from offscript.factcheck.inference.evaluation import features_of_examples
 from offscript.factcheck.inference.examples import LABELS
-from offscript.factcheck.inference.verdict import InferenceVerdicts, fit_inference_verdicts
+from offscript.factcheck.inference.verdict import SEARCHED, InferenceVerdicts, fit_inference_verdicts
+from offscript.factcheck.sources import Kind
+from offscript.factcheck.sources.local import LocalIndex
 from offscript.factcheck.stance.registry import stance_model
 from offscript.factcheck.stance.stance import StanceModel
+from offscript.factcheck.verdict import VERDICTS
 from offscript.measures.verdicts.estimation import measure_verdicts
 from offscript.measures.verdicts.fever import check_fever
 
+EVERYDAY = Path(__file__).parents[1] / "tests" / "factcheck" / "inference" / "everyday.jsonl"
 PROBES = Path(__file__).parents[1] / "tests" / "factcheck" / "inference" / "probes.jsonl"
 BINS = 10
 RISK = 0.1
@@ -57,12 +64,27 @@ def tables_of(stance: StanceModel, collections: list[Collection], cache: Path | 
     return tables
 
 
-def fitted_without(name: str, collections: list[Collection], tables: Tables) -> InferenceVerdicts:
+def searched_parts(cache: Path | None) -> dict[str, tuple[FloatArray, list[int]]]:
+    """What `tools/fit_inference.py --cache` kept of the claims whose evidence was searched for."""
+    paths = {name: cache / f"fit-{name}.npz" for name in SEARCHED} if cache else {}
+    stored = {name: np.load(path) for name, path in paths.items() if path.is_file()}
+    return {name: (each["table"], each["answers"].tolist()) for name, each in stored.items()}
+
+
+def fitted_without(
+    name: str,
+    collections: list[Collection],
+    tables: Tables,
+    searched: dict[str, tuple[FloatArray, list[int]]],
+) -> InferenceVerdicts:
     """Verdicts calibrated on the fitting parts of the other collections whose labels say what a verdict says."""
     kept = [each for each in collections if each.name not in (name, "covid-fact")]
-    table = np.concatenate([tables[each.name][0] for each in kept])
+    found = {} if name == "fever-symmetric" else searched  # its claims are FEVER's
+    table = np.concatenate([*(tables[each.name][0] for each in kept), *(own for own, _ in found.values())])
     answers = [example.label for each in kept for example in each.fitting]
     owners = [each.name for each in kept for _ in range(len(tables[each.name][0]))]
+    for part, (own, right) in found.items():
+        answers, owners = [*answers, *right], [*owners, *([part] * len(own))]
     return fit_inference_verdicts(table, answers, owners)
 
 
@@ -99,7 +121,8 @@ def print_collections(stance: StanceModel, data: Path, most: int, cache: Path | 
     names = ("claims", "accuracy", "majority", "gain", "calibration", "wrong", "decided")
     print(f"{'left out':<16} {' '.join(names)}")
     for each in collections:
-        print(collection_row(each, fitted_without(each.name, collections, tables), tables[each.name][1]))
+        verdicts = fitted_without(each.name, collections, tables, searched_parts(cache))
+        print(collection_row(each, verdicts, tables[each.name][1]), flush=True)
 
 
 def print_probes(stance: StanceModel) -> None:
@@ -119,11 +142,35 @@ def print_probes(stance: StanceModel) -> None:
         print(f"  {label:<9} said to be " + ", ".join(f"{other} {own.count(other)}" for other in LABELS))
 
 
+def print_everyday(stance: StanceModel, verdicts: Path | None) -> None:
+    """Claims in free wording on the almanac: how many are right, wrong and undecided, as it is and at a risk of 0.1."""
+    rows = [json.loads(line) for line in EVERYDAY.read_text(encoding="utf-8").splitlines()]
+    chosen = default_verdicts(stance)
+    if verdicts is not None:
+        chosen = InferenceVerdicts.from_json(json.loads(verdicts.read_text(encoding="utf-8")))
+    checker = Checker([LocalIndex(almanac_index(), kind=Kind.high)], stance=stance, verdicts=chosen)
+    checks = [checker.check(row["claim"]) for row in rows]
+    for name, model in (("as it is", chosen), (f"risk {RISK:g}", chosen.at_risk(RISK))):
+        said = [LABELS[VERDICTS.index(model.decide(each.probabilities))] for each in checks]
+        for about, own in (("inside", ("supports", "refutes")), ("outside", ("neither",))):
+            pairs = [(word, row["label"]) for word, row in zip(said, rows, strict=True) if row["label"] in own]
+            undecided = sum(word == "neither" for word, _ in pairs)
+            wrong = sum(word not in ("neither", label) for word, label in pairs)
+            n = len(pairs)
+            print(f"everyday, {name}, {about}: {n} claims, wrong {wrong / n:.3f}, undecided {undecided / n:.3f}")
+    for row, each in zip(rows, checks, strict=True):
+        if LABELS[VERDICTS.index(each.verdict)] not in ("neither", row["label"]):
+            print(f"  wrong: {each.verdict.value} {each.confidence:.2f} {row['claim']}")
+    times = np.array([each.seconds for each in checks]) * 1000
+    print(f"milliseconds a check: median {np.median(times):.0f}, 95th percentile {np.percentile(times, 95):.0f}")
+
+
 def main() -> None:
     """Print what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--only", choices=("collections", "probes", "fever"))
+    parser.add_argument("--only", choices=("collections", "probes", "everyday", "fever", "two-labels"))
+    parser.add_argument("--verdicts", type=Path, help="verdict weights for the everyday claims, not those that ship")
     parser.add_argument("--model", type=Path, help="folder of another inference model than the shipped one")
     parser.add_argument("--stance", default="offscript/inference")
     parser.add_argument("--claims", type=int, help="of FEVER's paper_test; all 9,999 without it")
@@ -135,10 +182,15 @@ def main() -> None:
         print_probes(stance)
     if given.only in (None, "collections"):
         print_collections(stance, given.data, given.most, given.cache)
-    if given.only in (None, "fever"):
-        checked, recipe = check_fever(given.data / "fever", sample=given.claims, stance=given.stance)
+    if given.only in (None, "everyday"):
+        print_everyday(stance, given.verdicts)
+    for only, labels in (("fever", 3), ("two-labels", 2)):
+        if given.only not in (None, only):
+            continue
+        checked, recipe = check_fever(given.data / "fever", sample=given.claims, labels=labels, stance=given.stance)
         for entry in measure_verdicts(checked, recipe=recipe):
-            print(f"FEVER {entry.name:<20} {entry.value:.3f} [{entry.interval.lower:.3f}, {entry.interval.upper:.3f}]")
+            told = f"FEVER, {labels} labels, {entry.n} claims:"
+            print(f"{told} {entry.name:<20} {entry.value:.3f} [{entry.interval.lower:.3f}, {entry.interval.upper:.3f}]")
 
 
 if __name__ == "__main__":

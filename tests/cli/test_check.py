@@ -41,15 +41,22 @@ def claims(tmp_path: Path) -> str:
     [("The capital of Australia is Sydney", "REFUTED"), ("The capital of Australia is Canberra", "SUPPORTED")],
 )
 def test_without_an_index_the_almanac_answers(offscript: Command, claim: str, verdict: str) -> None:
-    done = offscript("check", claim)
+    done = offscript("check", claim, "--stance", "lexical")
     assert done.code == 0
     assert done.output.startswith(verdict)
     assert "The capital of Australia is Canberra." in done.output
     assert "geonames" in done.output
 
 
+def test_what_decides_is_marked_and_the_confidence_says_where_it_is_from(offscript: Command) -> None:
+    lines = offscript("check", "Japan uses the yen").output.splitlines()
+    assert lines[0].startswith("SUPPORTED")
+    assert [line for line in lines if line.startswith("▶ agree ")] == [lines[1]]
+    assert any("calibrated on" in line for line in lines)
+
+
 def test_an_index_of_ones_own_as_json(offscript: Command, index: str) -> None:
-    done = offscript("check", "The capital of Australia is Sydney.", "--index", index, "--json")
+    done = offscript("check", "The capital of Australia is Sydney.", "--index", index, "--stance", "lexical", "--json")
     found = done.json
     assert (done.code, found["verdict"]) == (0, "REFUTED")
     first = found["evidence"][0]

@@ -17,6 +17,7 @@ from offscript.factcheck.documents import Document
 from offscript.factcheck.index import build_index
 from offscript.factcheck.sources import Found, Kind
 from offscript.factcheck.sources.local import LocalIndex
+from offscript.factcheck.stance.registry import stance_model
 from offscript.statistics import proportion_interval
 
 
@@ -32,7 +33,8 @@ class Shelf:
 
 @pytest.fixture(scope="module")
 def checker() -> Checker:
-    return build_checker()
+    """The fast one; `test_shipped.py` holds the default to its figures."""
+    return build_checker(stance="lexical")
 
 
 def _evidence(check: Check) -> list[str]:
@@ -108,7 +110,9 @@ def test_a_document_found_twice_is_read_once() -> None:
 
 def test_stances_are_averaged_by_kind_of_source() -> None:
     yes, no = (Document(name, name, f"The capital of Australia is {name}.") for name in ("Canberra", "Sydney"))
-    check = Checker([Shelf([yes], Kind.high), Shelf([no], Kind.low)]).check("The capital of Australia is Canberra.")
+    lexical = stance_model("lexical")
+    checker = Checker([Shelf([yes], Kind.high), Shelf([no], Kind.low)], stance=lexical)
+    check = checker.check("The capital of Australia is Canberra.")
     assert list(check.by_kind) == [Kind.high, Kind.low]
     assert check.by_kind[Kind.high].agree > check.by_kind[Kind.low].agree
     assert check.by_kind[Kind.low].disagree > check.by_kind[Kind.high].disagree

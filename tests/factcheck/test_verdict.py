@@ -8,7 +8,7 @@ import pytest
 
 from offscript.errors import OffscriptError
 from offscript.factcheck._logistic import Logistic, fit_logistic
-from offscript.factcheck.checked import CheckedDocument, CheckedSentence, Evidence, Verdict
+from offscript.factcheck.checked import CheckedDocument, CheckedSentence, Evidence, Reading, Verdict
 from offscript.factcheck.documents import Document
 from offscript.factcheck.sources import Kind
 from offscript.factcheck.stance.stance import Stance
@@ -124,7 +124,7 @@ def test_decisions(supported: float, refuted: float, verdict: Verdict) -> None:
 def test_a_compelled_model_shares_out_what_it_gave_to_not_knowing() -> None:
     documents = [_document(AGREES, DISAGREES)]
     free, compelled = verdict_model("lexical"), verdict_model("lexical").compelled()
-    before, after = (model.probabilities("c", documents) for model in (free, compelled))
+    before, after = (model.probabilities("c", Reading(tuple(documents))) for model in (free, compelled))
     decided = before[Verdict.supported] + before[Verdict.refuted]
     assert after[Verdict.unknown] == pytest.approx(0, abs=1e-12)
     assert after[Verdict.supported] == pytest.approx(before[Verdict.supported] / decided)

@@ -20,7 +20,7 @@ SAMPLERS = ["top-k,k=1", "nucleus,p=0.9"]
 
 @pytest.fixture(scope="module")
 def checker() -> Checker:
-    return build_checker()
+    return build_checker(stance="lexical")
 
 
 def _model(sentence: str, *others: str) -> Tabular:

@@ -1,6 +1,7 @@
 """The service without a browser: what it answers, what it refuses, and what nobody can make it do."""
 
 import asyncio
+import dataclasses
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -13,8 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from offscript.errors import OffscriptError
-from offscript.factcheck.checked import Check
+from offscript.factcheck.checked import Check, CheckedDocument, CheckedSentence, Evidence, Verdict
 from offscript.factcheck.documents.document import Document
+from offscript.factcheck.inference.verdict import inference_verdicts
+from offscript.factcheck.sources import Kind
+from offscript.factcheck.stance.stance import Stance
 from offscript.web.application import create_application
 from offscript.web.checks import LONGEST_CLAIM, Limits, OverloadedError, read_claim
 from offscript.web.security import HEADERS, LARGEST_BODY, MOST_ADDRESSES, Guard, Rate
@@ -331,3 +335,62 @@ def test_nothing_found_is_said(ask: Ask) -> None:
     page = ask([]).get("/check", params={"claim": CLAIM})
     assert page.status_code == 200
     assert "No documents" in page.text
+
+
+class Deciding:
+    """Gives the staged check with what an inference model adds to it."""
+
+    def __init__(self, **changes: Any) -> None:
+        self._changes, self.verdicts = changes, inference_verdicts()
+
+    def check(self, claim: str) -> Check:
+        sentence = CheckedSentence(0, 0, 13, "It is closed.", Stance(0.1, 0.8, 0.1, 0.0))
+        document = Document("1", "Velden", sentence.text)
+        found = Check(
+            claim=claim,
+            query=("open",),
+            verdict=Verdict.refuted,
+            confidence=0.9,
+            probabilities=dict(zip(Verdict, (0.05, 0.9, 0.05), strict=True)),
+            documents=(CheckedDocument(document, Kind.high, 1.0, sentence.stance, (sentence,), {}),),
+            evidence=(Evidence(0, 0),),
+            by_kind={},
+            seconds=0.01,
+            calibrated_on=("fever", "scifact"),
+        )
+        return dataclasses.replace(found, **self._changes)
+
+
+def _page(checker: Deciding, path: str) -> str:
+    return TestClient(create_application(checker)).get(path).text
+
+
+def test_the_page_marks_what_decides_and_shows_no_average_beside_it() -> None:
+    page = _page(Deciding(deciding=Evidence(0, 0)), "/check?claim=It+is+open")
+    assert page.count(">decides<") == 1
+    assert "What decides" in page
+    assert "Averaged stance" not in page
+    assert "1 against it" in page
+    assert "calibrated on FEVER, SciFact" in page
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({"verdict": Verdict.unknown}, "Undecided: the evidence does not settle it."),
+        ({"verdict": Verdict.unknown, "not_judged": "question"}, "Not judged: this is a question"),
+        ({"verdict": Verdict.unknown, "documents": (), "evidence": ()}, "Nothing was found about it."),
+    ],
+)
+def test_the_page_says_why_there_is_no_verdict(changes: dict[str, Any], line: str) -> None:
+    page = _page(Deciding(**changes), "/check?claim=It+is+open")
+    assert line in page
+    assert ">decides<" not in page
+
+
+def test_the_reliability_curve_is_one_click_away(client: TestClient) -> None:
+    checker = Deciding()
+    assert 'href="/calibration"' in _page(checker, "/check?claim=It+is+open")
+    page = _page(checker, "/calibration")
+    assert page.count("<circle") == len(checker.verdicts.reliability()) > 0
+    assert "Nothing was recorded" in client.get("/calibration").text

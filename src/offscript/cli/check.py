@@ -66,6 +66,8 @@ def _show(found: "Check") -> None:
     console.print(Text(f"{verdict}  {found.confidence:.0%}", style=f"bold {COLOURS[verdict]}"), Text(found.claim))
     if found.not_judged:
         console.print(Text(f"not judged: {found.not_judged}, and only a statement can be true or false", style="dim"))
+    elif verdict == "NOT ENOUGH INFO" and found.documents:
+        console.print(Text("undecided: the evidence does not settle it", style="dim"))
     for evidence in found.evidence:
         console.print(_line(found, evidence))
     if not found.documents:
@@ -74,6 +76,8 @@ def _show(found: "Check") -> None:
         shares = ", ".join(f"{name} {getattr(averaged, name):.0%}" for name in ("agree", "disagree", "discuss"))
         count = sum(document.kind == kind for document in found.documents)
         console.print(Text(f"{count} {'document' if count == 1 else 'documents'} of kind {kind.value}: {shares}"))
+    if found.calibrated_on:
+        console.print(Text(f"confidence calibrated on {', '.join(found.calibrated_on)}", style="dim"))
     console.print(Text(f"{found.seconds * 1000:.0f} ms", style="dim"))
 
 
@@ -85,8 +89,9 @@ def _line(found: "Check", evidence: "Evidence") -> "Text":
     sentence = document.sentences[evidence.sentence]
     label = sentence.stance.label
     source = document.document.url or document.document.id
+    mark = "▶ " if evidence == found.deciding else "  "  # the sentence that decides
     return Text.assemble(
-        (f"  {label:<9}", SHADES[label]),
+        (f"{mark}{label:<10}", SHADES[label]),
         (sentence.text, SHADES[label]),
         (f"  ({document.document.title or document.document.id}, {document.kind.value}, {source})", "dim"),
     )

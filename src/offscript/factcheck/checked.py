@@ -7,7 +7,7 @@ from typing import Any
 
 from offscript.factcheck.documents.document import Document
 from offscript.factcheck.sources import Kind
-from offscript.factcheck.stance.stance import Stance
+from offscript.factcheck.stance.stance import UNRELATED, Stance
 
 
 class Verdict(str, Enum):
@@ -42,6 +42,14 @@ class CheckedDocument:
 
 
 @dataclass(frozen=True)
+class Reading:
+    """The documents that were read for a claim, and the stance of their best sentences read as one text."""
+
+    documents: tuple[CheckedDocument, ...]
+    together: Stance = UNRELATED
+
+
+@dataclass(frozen=True)
 class Evidence:
     """A telling sentence of the document with that number in the check."""
 
@@ -54,7 +62,8 @@ class Check:
     """A claim's whole way; `probabilities` are of the verdicts, calibrated, and `confidence` is that of `verdict`.
 
     `not_judged` says what the text is if it is no claim that could be true or false: a question, a command, an opinion
-    or several sentences.
+    or several sentences. `deciding` is the sentence that a verdict other than NOT ENOUGH INFO rests on most, and
+    `calibrated_on` names the collections on which `confidence` was made a probability.
     """
 
     claim: str
@@ -67,6 +76,8 @@ class Check:
     by_kind: Mapping[Kind, Stance]
     seconds: float
     not_judged: str = ""
+    deciding: Evidence | None = None
+    calibrated_on: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """As the API and `--json` give it."""

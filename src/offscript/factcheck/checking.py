@@ -13,22 +13,22 @@ from numpy.typing import NDArray
 from offscript.errors import missing_package
 from offscript.factcheck.almanac import almanac_index, almanac_is_written
 from offscript.factcheck.analysis.words import whole_characters
-from offscript.factcheck.checked import Check, CheckedDocument, CheckedSentence, Verdict
+from offscript.factcheck.checked import Check, CheckedDocument, CheckedSentence, Reading, Verdict
 from offscript.factcheck.documents.document import Document
 from offscript.factcheck.index import Index
-from offscript.factcheck.inference.stance import InferenceStance
+from offscript.factcheck.inference.reading import InferenceReader
+from offscript.factcheck.inference.stance import NAME, InferenceStance
 from offscript.factcheck.inference.verdict import inference_verdicts
 from offscript.factcheck.language import language_scores, read_lexicons
 from offscript.factcheck.queries import query_of, search
-from offscript.factcheck.retrieval.reranking import rerank_by_title
+from offscript.factcheck.retrieval.reranking import prefer_titles, rerank_by_title
 from offscript.factcheck.sources import Found, Kind, Provider
 from offscript.factcheck.sources.local import LocalIndex
 from offscript.factcheck.sources.ratings import Ratings, read_ratings
-from offscript.factcheck.stance.lexical import LexicalStance
 from offscript.factcheck.stance.registry import stance_model
 from offscript.factcheck.stance.stance import UNRELATED, Stance, StanceModel
 from offscript.factcheck.stance.tokens import STOP_WORDS
-from offscript.factcheck.verdict import VerdictModel, stance_by_kind, telling_sentences, verdict_model
+from offscript.factcheck.verdict import VerdictModel, deciding_sentence, telling_sentences, verdict_model
 
 if TYPE_CHECKING:
     from offscript.factcheck.sources.engines import WebSearch
@@ -37,6 +37,7 @@ CLAIM_CHARACTERS = 2_000  # characters that are checked: a claim is a sentence, 
 LONGEST_QUERY = 64  # words
 FETCHED = 100  # documents a provider is asked for, before re-ranking
 BEGINNING = 256  # sentences that a document's stance as a whole goes by
+SENTENCES, READ = 16, 12  # sentences that a stance model judges, and that the inference model reads
 TINY = 1e-300
 PREFIX = 6  # letters by which words are looked for when sentences are chosen
 UNJUDGED = {Verdict.supported: 0.0, Verdict.refuted: 0.0, Verdict.unknown: 1.0}
@@ -64,11 +65,11 @@ class Checker:
         verdicts: Makes a verdict of stances; by default the model that was fitted to the stance model.
         query: Makes search words of a claim: by default all that tell something, since an index finds more by them than
             by the few that search engines want (`queries.query_of`; Table 2.1, lines 5 and 12).
-        rerank: Orders what was found.
+        rerank: Orders what was found; by default as the stance model needs it (`prefer_titles`, `rerank_by_title`).
         language: Scores a document's words.
         documents: Of all documents found, how many are read.
         sentences: Of their sentences, how many go through the stance model, by words shared with the claim; the others
-            count as unrelated.
+            count as unrelated. 16 by default, and 12 for the inference model.
     """
 
     def __init__(
@@ -78,25 +79,34 @@ class Checker:
         stance: StanceModel | None = None,
         verdicts: VerdictModel | None = None,
         query: Query = query_words,
-        rerank: Rerank = rerank_by_title,
+        rerank: Rerank | None = None,
         language: Language = language_scores,
         documents: int = 10,
-        sentences: int = 16,
+        sentences: int | None = None,
     ) -> None:
         self.providers = tuple(providers)
         self.stance: StanceModel = stance or default_stance()
         self.verdicts = verdicts or default_verdicts(self.stance)
-        self._query, self._rerank, self._language = query, rerank, language
-        self._documents, self._sentences = documents, sentences
+        self._query, self._language = query, language
+        self._documents, self._sentences = documents, sentences or SENTENCES
+        self._rerank: Rerank = rerank or rerank_by_title
+        self._reader: InferenceReader | None = None
+        if isinstance(self.stance, InferenceStance):
+            self._rerank = rerank or prefer_titles
+            self._reader = InferenceReader(self.stance, language=language, sentences=sentences or READ)
 
     def check(self, claim: str) -> Check:
         """The claim's whole way; whatever the text, there is an answer."""
         begun = time.perf_counter()
         text = whole_characters(claim).replace("\0", " ").strip()[:CLAIM_CHARACTERS]
         query, not_judged = tuple(self._query(text)), self.verdicts.not_judged(text)
-        documents = self._read(text, self._found(text, query))
-        probabilities = UNJUDGED if not_judged else self.verdicts.probabilities(text, documents)
+        reading = self._read(text, self._found(text, query))
+        documents = reading.documents
+        probabilities = UNJUDGED if not_judged else self.verdicts.probabilities(text, reading)
         verdict = self.verdicts.decide(probabilities)
+        evidence = telling_sentences(
+            documents, self.verdicts.document_weights(text, documents), leaning=_leaning(probabilities)
+        )
         return Check(
             claim=text,
             query=query,
@@ -104,12 +114,12 @@ class Checker:
             confidence=probabilities[verdict],
             probabilities=probabilities,
             documents=documents,
-            evidence=telling_sentences(
-                documents, self.verdicts.document_weights(text, documents), leaning=_leaning(probabilities)
-            ),
-            by_kind=stance_by_kind(documents),
+            evidence=evidence,
+            by_kind=self.verdicts.stances_by_kind(documents),
             seconds=time.perf_counter() - begun,
             not_judged=not_judged,
+            deciding=deciding_sentence(documents, evidence, verdict),
+            calibrated_on=self.verdicts.calibrated_on,
         )
 
     def _found(self, claim: str, query: Sequence[str]) -> list[Found]:
@@ -118,12 +128,18 @@ class Checker:
         kept = [each for each in found if once[each.document.id, each.document.url] is each]
         return self._rerank(claim, kept)[: self._documents]
 
-    def _read(self, claim: str, found: Sequence[Found]) -> tuple[CheckedDocument, ...]:
+    def read(self, claim: str) -> Reading:
+        """What is found for a claim, judged sentence by sentence, without a verdict."""
+        return self._read(claim, self._found(claim, tuple(self._query(claim))))
+
+    def _read(self, claim: str, found: Sequence[Found]) -> Reading:
+        if self._reader is not None:
+            return self._reader.read(claim, found)
         sentences = [each.document.sentences() for each in found]
         by_sentence = self._sentence_stances(claim, [each.document for each in found], sentences)
         beginnings = [own[:BEGINNING] for own in sentences]
         by_document = self.stance.of_documents(claim, beginnings) if found else np.zeros((0, 4))
-        return tuple(
+        documents = (
             CheckedDocument(
                 document=each.document,
                 kind=each.kind,
@@ -134,6 +150,7 @@ class Checker:
             )
             for each, own, stances, whole in zip(found, sentences, by_sentence, by_document, strict=True)
         )
+        return Reading(tuple(documents))
 
     def _sentence_stances(
         self, claim: str, documents: Sequence[Document], sentences: Sequence[Sequence[str]]
@@ -231,7 +248,7 @@ def open_providers(
 
 def default_stance() -> StanceModel:
     """The stance model that a checker uses unless it is given another."""
-    return LexicalStance()
+    return stance_model(NAME)
 
 
 def default_verdicts(stance: StanceModel) -> VerdictModel:

@@ -215,7 +215,7 @@ def _titles(folder: Path, evidence: dict[str, str]) -> dict[str, str]:
                 named = [place[2] for places in record.evidence for place in places if place[2]]
                 pages.setdefault(passage, Counter()).update(named)
     return {
-        passage: decode_brackets(named.most_common(1)[0][0].replace("_", " "))
+        passage: decode_brackets(named.most_common(1)[0][0].replace("_", " ").replace("-COLON-", ":"))
         for passage, named in pages.items()
         if named
     }

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from offscript._types import FloatArray
 from offscript.errors import OffscriptError
 from offscript.factcheck._logistic import Logistic, fit_logistic
-from offscript.factcheck.checked import CheckedDocument, Evidence, Verdict
+from offscript.factcheck.checked import CheckedDocument, Evidence, Reading, Verdict
 from offscript.factcheck.sources import Kind
 from offscript.factcheck.stance.stance import STANCES, Stance
 from offscript.factcheck.stance.tokens import tokens_of
@@ -60,10 +60,11 @@ class VerdictModel:
 
     weights: Logistic
     threshold: float
+    calibrated_on: tuple[str, ...] = ("FEVER", "almanac")
 
-    def probabilities(self, claim: str, documents: Sequence[CheckedDocument]) -> dict[Verdict, float]:
+    def probabilities(self, claim: str, reading: Reading) -> dict[Verdict, float]:
         """Calibrated, in the order of `Verdict`."""
-        found = self.weights.probabilities(verdict_features(claim, documents)[None])[0]
+        found = self.weights.probabilities(verdict_features(claim, reading.documents)[None])[0]
         return dict(zip(VERDICTS, found.tolist(), strict=True))
 
     def decide(self, probabilities: Mapping[Verdict, float]) -> Verdict:
@@ -85,6 +86,17 @@ class VerdictModel:
     def document_weights(self, claim: str, documents: Sequence[CheckedDocument]) -> FloatArray:
         """How much each document's word counts [documents]."""
         return document_weights(claim, documents)
+
+    def stances_by_kind(self, documents: Sequence[CheckedDocument]) -> dict[Kind, Stance]:
+        """What is shown of the documents of each kind of source: the averages that the verdict goes by."""
+        return stance_by_kind(documents)
+
+    def reliability(self) -> tuple[Mapping[str, float], ...]:
+        """How often verdicts of each confidence were right on claims that the weights had not seen; nothing if unknown.
+
+        Each entry has `confidence`, `right` and `count`.
+        """
+        return ()
 
     def at_risk(self, risk: float) -> "VerdictModel":
         """The same model, deciding only where at most this share of its decisions is wrong."""
@@ -211,6 +223,19 @@ def telling_sentences(
     strengths = np.array([weights[number] * _strength(sentence.stance, leaning) for number, sentence in places])
     order = np.argsort(-strengths, kind="stable")[:most]
     return tuple(Evidence(places[place][0], places[place][1].number) for place in order if strengths[place] > 0)
+
+
+def deciding_sentence(
+    documents: Sequence[CheckedDocument], evidence: Sequence[Evidence], verdict: Verdict
+) -> Evidence | None:
+    """The first sentence of the evidence that speaks for the verdict rather than against it; none where it is open."""
+    if verdict is Verdict.unknown:
+        return None
+    for each in evidence:
+        stance = documents[each.document].sentences[each.sentence].stance
+        if (stance.agree > stance.disagree) == (verdict is Verdict.supported):
+            return each
+    return None
 
 
 def _strength(stance: Stance, leaning: float) -> float:

@@ -71,7 +71,7 @@ class Checks:
     """Runs checks in threads. A claim that is being checked or was checked lately is not checked again."""
 
     def __init__(self, checker: ClaimChecker, limits: Limits) -> None:
-        self._checker, self._limits = checker, limits
+        self.checker, self._limits = checker, limits
         self._pool = ThreadPoolExecutor(limits.at_once, thread_name_prefix="check")
         self._known: OrderedDict[str, Future[Check]] = OrderedDict()
         self._lock = threading.Lock()
@@ -104,7 +104,7 @@ class Checks:
             if self.unfinished >= self._limits.at_once + self._limits.waiting:
                 raise OverloadedError("too many claims are being checked", next="try again in a moment")
             self.unfinished += 1
-            future = self._known[claim] = self._pool.submit(self._checker.check, claim)
+            future = self._known[claim] = self._pool.submit(self.checker.check, claim)
         future.add_done_callback(lambda done: self._settle(claim, done))
         return future
 

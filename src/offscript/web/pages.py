@@ -10,7 +10,7 @@ from offscript.web.api import show_manual
 from offscript.web.checks import LONGEST_CLAIM, Checks, read_claim
 from offscript.web.files import environment, static
 from offscript.web.reading import TELLING, show_reading
-from offscript.web.results import show_results
+from offscript.web.results import show_calibration, show_results
 
 EXAMPLES = (
     "The capital of Australia is Sydney.",
@@ -40,6 +40,13 @@ async def check(request: Request, claim: Annotated[str, Query()] = "") -> Respon
     checks: Checks = request.app.state.checks
     found = await checks.of(read_claim(claim))
     return render(request, "results.html.j2", results=show_results(found))
+
+
+@router.get("/calibration")
+async def calibration(request: Request) -> Response:
+    """How often verdicts of each confidence were right."""
+    checks: Checks = request.app.state.checks
+    return render(request, "calibration.html.j2", **show_calibration(checks.checker))
 
 
 @router.get("/document")

@@ -1,13 +1,14 @@
 """A check as the pages show it: the verdict, the evidence, and the documents by the kind of their source."""
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
 from offscript.factcheck.checked import Check, CheckedDocument, CheckedSentence, Verdict
 from offscript.factcheck.documents.document import Document
 from offscript.factcheck.sources import Kind
 from offscript.factcheck.stance.stance import STANCES, Stance
+from offscript.factcheck.verdict import VerdictModel
 from offscript.web.drawings import Part, divide
 
 SHADES = 4
@@ -20,6 +21,17 @@ KIND_WORDS = {
     Kind.mixed: "Mixed factuality",
     Kind.low: "Low factuality",
     Kind.unrated: "Unrated sources",
+}
+NOT_JUDGED = {"question": "a question", "command": "a command", "opinion": "an opinion"}
+COLLECTION_WORDS = {
+    "fever": "FEVER",
+    "scifact": "SciFact",
+    "fool-me-twice": "FoolMeTwice",
+    "wice": "WiCE",
+    "check-covid": "Check-COVID",
+    "fever-symmetric": "FEVER symmetric",
+    "almanac": "the almanac",
+    "outside": "claims outside the almanac",
 }
 TEASER = 240
 
@@ -63,11 +75,12 @@ def _shade(stance: str, probability: float) -> int:
 
 
 class Quote(NamedTuple):
-    """A sentence of evidence, and where it stands."""
+    """A sentence of evidence, where it stands, and whether the verdict rests on it."""
 
     passage: Passage
     title: str
     link: str
+    deciding: bool
 
 
 class Entry(NamedTuple):
@@ -89,6 +102,7 @@ class Group(NamedTuple):
     title: str
     stance: str
     bar: list[Part]
+    counts: str
     entries: list[Entry]
 
 
@@ -98,7 +112,9 @@ class Results(NamedTuple):
     claim: str
     verdict: str
     verdict_class: str
+    reason: str
     confidence: int
+    calibrated_on: str
     chances: list[Part]
     query: str
     evidence: list[Quote]
@@ -115,7 +131,9 @@ def show_results(check: Check) -> Results:
         claim=check.claim,
         verdict=VERDICT_WORDS[check.verdict],
         verdict_class=VERDICT_CLASSES[check.verdict],
+        reason=_reason(check),
         confidence=round(100 * check.confidence),
+        calibrated_on=", ".join(COLLECTION_WORDS.get(name, name) for name in check.calibrated_on),
         chances=divide(chances),
         query=" ".join(check.query),
         evidence=_quotes(check),
@@ -123,6 +141,20 @@ def show_results(check: Check) -> Results:
         documents=len(check.documents),
         seconds=check.seconds,
     )
+
+
+def show_calibration(checker: object) -> dict[str, Any]:
+    """How often verdicts of each confidence were right, as far as the checker knows; larger points for more claims."""
+    verdicts = getattr(checker, "verdicts", None)
+    if not isinstance(verdicts, VerdictModel):
+        return {"curve": [], "names": ""}
+    curve = verdicts.reliability()
+    most = max((point["count"] for point in curve), default=1)
+    names = ", ".join(COLLECTION_WORDS.get(name, name) for name in verdicts.calibrated_on)
+    return {
+        "curve": [{**point, "radius": round(1 + 3 * (point["count"] / most) ** 0.5, 2)} for point in curve],
+        "names": names,
+    }
 
 
 def stance_shares(stance: Stance) -> Mapping[str, float]:
@@ -155,10 +187,32 @@ def _quotes(check: Check) -> list[Quote]:
     for number, place in ((evidence.document, evidence.sentence) for evidence in check.evidence):
         checked = check.documents[number]
         found = next((sentence for sentence in checked.sentences if sentence.number == place), None)
-        if found is not None:
+        if found is not None and (check.deciding is None or found.stance.label != UNSHADED):
             link = document_link(check.claim, number, sentence=place)
-            quotes.append(Quote(to_passage(found, TEASER * 2), title_of(checked.document), link))
+            deciding = check.deciding is not None and (number, place) == (
+                check.deciding.document,
+                check.deciding.sentence,
+            )
+            quotes.append(Quote(to_passage(found, TEASER * 2), title_of(checked.document), link, deciding))
     return quotes
+
+
+def _reason(check: Check) -> str:
+    """Why there is no verdict; nothing where there is one."""
+    if check.not_judged:
+        kind = NOT_JUDGED.get(check.not_judged, check.not_judged)
+        return f"Not judged: this is {kind}, and only a statement can be checked."
+    if check.verdict is not Verdict.unknown:
+        return ""
+    return "Undecided: the evidence does not settle it." if check.documents else "Nothing was found about it."
+
+
+def _counts(stances: Sequence[str]) -> str:
+    """How many documents hold a sentence that speaks for the claim or against it."""
+    words = {"agree": "for it", "disagree": "against it"}
+    told = [f"{stances.count(name)} {words[name]}" for name in words if name in stances]
+    open_ = sum(name not in words for name in stances)
+    return ", ".join([*told, *([f"{open_} settling nothing"] if open_ else [])])
 
 
 def _group(kind: Kind, check: Check) -> Group:
@@ -169,6 +223,7 @@ def _group(kind: Kind, check: Check) -> Group:
         title=KIND_WORDS[kind],
         stance=averaged.label if averaged else "",
         bar=divide(stance_shares(averaged)) if averaged else [],
+        counts="" if averaged else _counts([entry.stance.label for _, entry in numbered]),
         entries=[_entry(check.claim, number, entry) for number, entry in numbered],
     )
 

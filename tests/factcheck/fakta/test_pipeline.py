@@ -119,8 +119,9 @@ def test_the_baseline_reads_the_best_sentences_at_once(source: LocalIndex) -> No
 
 def test_the_shipped_pipeline_by_name() -> None:
     check = build_pipeline("fakta").check("The capital of Australia is Canberra")
-    assert {document.kind for document in check.documents} == {Kind.high}
-    assert len(check.documents) == 3
+    kinds = [document.kind for document in check.documents]
+    assert set(kinds) <= {Kind.high, Kind.wikipedia}  # the almanac's people and films are Wikipedia's
+    assert kinds.count(Kind.high) == 3
     assert check.confidence == check.probabilities[check.verdict]
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from offscript.factcheck.inference.numbers import compared
+from offscript.factcheck.inference.numbers import compared, quantifiers_differ
 
 
 @pytest.mark.parametrize(
@@ -26,3 +26,34 @@ from offscript.factcheck.inference.numbers import compared
 )
 def test_numbers_are_compared(claim: str, sentence: str, fits: float, differs: float) -> None:
     assert compared(claim, sentence) == (fits, differs)
+
+
+@pytest.mark.parametrize(
+    ("claim", "sentence", "fits", "differs"),
+    [
+        ("The road is 100 miles long.", "The road has a length of 161 kilometres.", 1.0, 0.0),
+        ("The road is 100 miles long.", "The road has a length of 100 kilometres.", 0.0, 1.0),
+        ("It weighs 5 kilograms.", "It is 7 kilometres away.", 0.0, 0.0),
+        ("It grew by 20 percent.", "It grew by 20 %.", 1.0, 0.0),
+        ("It covers more than 2 square miles.", "It covers 6 square kilometres.", 1.0, 0.0),
+    ],
+)
+def test_units_are_converted_and_those_of_other_things_left_alone(
+    claim: str, sentence: str, fits: float, differs: float
+) -> None:
+    assert compared(claim, sentence) == (fits, differs)
+
+
+@pytest.mark.parametrize(
+    ("claim", "sentence", "differ"),
+    [
+        ("All ships sank.", "Some ships sank.", True),
+        ("Some ships sank.", "All ships sank.", False),
+        ("Most ships sank.", "Most of the ships sank.", False),
+        ("No ship sank.", "Several ships sank.", True),
+        ("Not all ships sank.", "Most ships sank.", False),
+        ("Ships sank.", "All ships sank.", False),
+    ],
+)
+def test_quantifiers_differ_where_a_claim_says_more(claim: str, sentence: str, differ: bool) -> None:
+    assert quantifiers_differ(claim, sentence) == differ

@@ -11,7 +11,7 @@ import pytest
 
 from offscript.errors import OffscriptError
 from offscript.factcheck.checked import Verdict
-from offscript.factcheck.checking import Checker
+from offscript.factcheck.checking import Checker, build_checker
 from offscript.factcheck.documents import Document
 from offscript.factcheck.inference.examples import LABELS
 from offscript.factcheck.inference.model import ASSET, GRAPH
@@ -78,6 +78,23 @@ def test_a_title_that_the_claim_does_not_name_does_not_hide_the_evidence(inferen
     check = Checker([Shelf(briefing)], stance=inference).check("The bridge in Velden was closed on Monday.")
     assert check.verdict == Verdict.supported
     assert len(check.evidence) == 1
+
+
+@pytest.mark.parametrize(
+    ("claim", "verdicts"),
+    [
+        ("Japan uses the yen", {Verdict.supported}),
+        ("The capital of Australia is Canberra", {Verdict.supported}),
+        ("The capital of Australia is Sydney", {Verdict.refuted, Verdict.unknown}),
+        ("Portugal does not border France", {Verdict.supported, Verdict.unknown}),
+        ("The minister resigned on Tuesday", {Verdict.unknown}),
+    ],
+)
+def test_the_default_is_never_sure_of_what_is_wrong(claim: str, verdicts: set[Verdict]) -> None:
+    check = build_checker().check(claim)
+    assert check.verdict in verdicts
+    assert (check.deciding is None) == (check.verdict is Verdict.unknown)
+    assert check.by_kind == {}
 
 
 def test_a_question_is_not_judged(inference: StanceModel) -> None:

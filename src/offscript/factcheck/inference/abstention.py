@@ -10,7 +10,7 @@ from offscript._types import FloatArray
 
 NEVER = 1.01  # a confidence that no verdict reaches
 CERTAINTY = 0.9
-SHARES = 20  # of the claims that are tried: all, the surest nineteen twentieths, and so on
+FIRST, STEP = 0.03, 0.01  # the surest share of the claims that is tried first, and how much more each time
 
 
 def risk_threshold(
@@ -23,9 +23,11 @@ def risk_threshold(
 ) -> float:
     """The lowest confidence from which on verdicts are wrong at most at the rate `risk`, by an upper bound.
 
-    Every collection counts the same, however many claims it has. The bound is that of a binomial rate (Clopper and
-    Pearson) among the decided claims, for as many claims as the unequal weights leave. It holds for claims like those
-    that were given, and says nothing about others.
+    Every collection counts the same, however many claims it has. The surest claims are tried first, then more and more
+    until the bound exceeds the risk: tests in a fixed order need no correction for their number (Learn then Test,
+    fixed-sequence testing). The bound is that of a binomial rate (Clopper and Pearson) among the decided claims, for as
+    many claims as the unequal weights leave. It holds for claims like those that were given, and says nothing about
+    others.
 
     Args:
         confidence: Of the likelier of the two verdicts, for every claim [claims].
@@ -39,12 +41,13 @@ def risk_threshold(
     """
     owners = np.unique(np.asarray(collections), return_inverse=True)[1]
     weights = 1.0 / np.bincount(owners)[owners]
-    surer = 1 - (1 - certainty) / SHARES  # so many bounds hold together
-    for threshold in np.quantile(confidence, np.arange(SHARES) / SHARES):
+    safe = NEVER
+    for threshold in np.quantile(confidence, 1 - np.arange(FIRST, 1 + STEP, STEP).clip(max=1.0)):
         decided = confidence >= threshold
-        if _bound(wrong[decided], weights[decided], surer) <= risk:
-            return float(threshold)
-    return NEVER
+        if _bound(wrong[decided], weights[decided], certainty) > risk:
+            break
+        safe = float(threshold)
+    return safe
 
 
 def _bound(wrong: NDArray[np.bool_], weights: FloatArray, certainty: float) -> float:

@@ -36,7 +36,7 @@ _TASTE = re.compile(
     r"\b(?:is|are|was|were|looks?|sounds?|tastes?|feels?)\s+(?:so |very |really |quite |simply |the most |far too )?"
     r"(?:beautiful|ugly|boring|delicious|awful|amazing|overrated|underrated|wonderful|disgusting|fantastic|brilliant|"
     r"stupid|silly|lovely|ridiculous|disgraceful|adorable|terrible|horrible|gorgeous|cool|fun|annoying|"
-    r"(?:much )?(?:nicer|prettier|funnier|tastier|cooler) than\b.*|"
+    r"(?:much )?(?:nicer|prettier|funnier|tastier) than\b.*|"
     r"the (?:best|worst|greatest|nicest|prettiest|funniest|coolest)\b(?!-)(?! (?:selling|known|paid|director|actor|"
     r"actress|picture|film award|song award)))",
     re.IGNORECASE,
@@ -72,5 +72,5 @@ def _is_question(text: str) -> bool:
 
 def _is_command(text: str) -> bool:
     """Begins with a verb and states nothing; `Call the Midwife is …` is a title."""
-    surely = text.lower().startswith(("please ", "don't ", "do not "))
+    surely = text.lower().startswith(("please ", "don't ", "do not ", "tell me ", "show me "))
     return bool(_COMMAND.match(text)) and (surely or not _STATED.search(text))

@@ -35,7 +35,7 @@ class GivenEvidence:
 
 def features_of_examples(stance: StanceModel, examples: Sequence[Example]) -> FloatArray:
     """What the verdict on each example goes by; [examples, features]."""
-    rows = [verdict_features(each.claim, _checker(each, stance).check(each.claim).documents) for each in examples]
+    rows = [verdict_features(each.claim, _checker(each, stance).read(each.claim)) for each in examples]
     return np.array(rows).reshape(len(examples), len(FEATURES))
 
 

@@ -1,4 +1,8 @@
-"""Numbers side by side: does a sentence have what a claim says, `more than 100` for 240, 1999 for `before 2005`?"""
+"""Numbers side by side: does a sentence have what a claim says, `more than 100` for 240, 1999 for `before 2005`?
+
+Units are compared too: 100 miles are 161 kilometres, and 5 kilograms say nothing about 5 kilometres. So are
+quantifiers: `all` is more than a sentence about `some` has shown.
+"""
 
 import math
 import re
@@ -22,22 +26,48 @@ _NUMBER = re.compile(
 )
 _SCALE = re.compile(r"\s+(" + "|".join(_SCALES) + r")\b", re.IGNORECASE)
 _ABOVE = re.compile(
-    r"(?:more|greater|higher|larger|older|longer) than$|(?:over|above|exceed(?:ed|s|ing)?)$|after$|since$", re.I
+    r"(?:more|greater|higher|larger|bigger|older|longer|taller|heavier) than$|(?:over|above|exceed(?:ed|s|ing)?)$|"
+    r"after$|since$",
+    re.I,
 )
-_BELOW = re.compile(r"(?:fewer|less|lower|smaller|younger|shorter) than$|(?:under|below)$|before$|until$", re.I)
+_BELOW = re.compile(r"(?:fewer|less|lower|smaller|younger|shorter|lighter) than$|(?:under|below)$|before$|until$", re.I)
 _LEAST, _MOST = re.compile(r"at least$|no fewer than$", re.I), re.compile(r"at most$|up to$|no more than$", re.I)
 _ABOUT = re.compile(r"(?:about|around|approximately|roughly|nearly|almost|some|circa|c\.)$", re.I)
+_UNITS: dict[str, tuple[str, float]] = {
+    "%": ("share", 1.0), "percent": ("share", 1.0), "per cent": ("share", 1.0),
+    "mm": ("length", 0.001), "cm": ("length", 0.01), "metres": ("length", 1.0), "meters": ("length", 1.0),
+    "km": ("length", 1000.0), "kilometres": ("length", 1000.0), "kilometers": ("length", 1000.0),
+    "feet": ("length", 0.3048), "miles": ("length", 1609.344), "inches": ("length", 0.0254),
+    "square kilometres": ("area", 1.0), "square kilometers": ("area", 1.0), "square miles": ("area", 2.58999),
+    "kg": ("mass", 1.0), "kilograms": ("mass", 1.0), "grams": ("mass", 0.001), "tonnes": ("mass", 1000.0),
+    "pounds": ("mass", 0.453592), "dollars": ("dollars", 1.0), "euros": ("euros", 1.0),
+    "degrees": ("degrees", 1.0), "years": ("time", 365.25), "days": ("time", 1.0), "months": ("time", 30.44),
+    "weeks": ("time", 7.0), "hours": ("time", 1 / 24), "minutes": ("time", 1 / 1440),
+}  # fmt: skip
+_UNIT = re.compile(r"\s*(" + "|".join(sorted(map(re.escape, _UNITS), key=len, reverse=True)) + r")(?![\w])", re.I)
+_CONVERTED = 0.03  # by how much a converted amount may be rounded
+_LEVELS = (
+    (re.compile(r"\b(?:no|none|nobody|never|nothing)\b", re.I), 0),
+    (re.compile(r"\b(?:not all|not every|some|a few|several|partly|sometimes|occasionally)\b", re.I), 1),
+    (re.compile(r"\b(?:most|majority|usually|often|many)\b", re.I), 2),
+    (re.compile(r"\b(?:all|every|each|always|everyone|everybody|entirely)\b", re.I), 3),
+)
 YEARS = (1000, 2100)
 _MARGIN = 0.1
 
 
 class Quantity(NamedTuple):
-    """A number with what is said of it: anything from `low` to `high` fits. `year` tells years from amounts."""
+    """A number with what is said of it: anything from `low` to `high` fits. `year` tells years from amounts.
+
+    `dimension` is what a unit after it measures; the number is then in the base unit of that.
+    """
 
     value: float
     low: float
     high: float
     year: bool
+    dimension: str = ""
+    unit: str = ""
 
 
 def quantities(text: str) -> list[Quantity]:
@@ -48,8 +78,11 @@ def quantities(text: str) -> list[Quantity]:
         value = float(digits.replace(",", "")) if digits else _VALUES[match["word"].lower()]
         scale = _SCALE.match(text, match.end())
         year = bool(digits) and len(digits) == 4 and not scale and YEARS[0] <= value <= YEARS[1]
-        value *= _SCALES[scale[1].lower()] if scale else 1.0
-        found.append(Quantity(value, *_bounds(text[: match.start()].rstrip(), value), year))
+        unit = None if year else _UNIT.match(text, scale.end() if scale else match.end())
+        word = unit[1].lower() if unit else ""
+        dimension, factor = _UNITS.get(word, ("", 1.0))
+        value *= (_SCALES[scale[1].lower()] if scale else 1.0) * factor
+        found.append(Quantity(value, *_bounds(text[: match.start()].rstrip(), value), year, dimension, word))
     return found
 
 
@@ -66,12 +99,31 @@ def compared(claim: str, sentence: str) -> tuple[float, float]:
     asked, given = quantities(claim), quantities(sentence)
     if not asked:
         return 0.0, 0.0
-    same = [[other for other in given if other.year == each.year] for each in asked]
-    fits = [
-        any(each.low <= other.value <= each.high for other in others) for each, others in zip(asked, same, strict=True)
-    ]
+    same = [[other for other in given if _comparable(each, other)] for each in asked]
+    fits = [any(_fits(each, other) for other in others) for each, others in zip(asked, same, strict=True)]
     differs = [bool(others) and not fit for others, fit in zip(same, fits, strict=True)]
     return sum(fits) / len(asked), sum(differs) / len(asked)
+
+
+def quantifiers_differ(claim: str, sentence: str) -> bool:
+    """Whether a claim says more, by `all`, `most`, `some` or `no`, than a sentence that has such a word, too."""
+    asked, given = _level(claim), _level(sentence)
+    return asked is not None and given is not None and (asked > given or (asked == 0) != (given == 0))
+
+
+def _level(text: str) -> int | None:
+    return next((level for pattern, level in _LEVELS if pattern.search(text)), None)
+
+
+def _comparable(asked: Quantity, given: Quantity) -> bool:
+    """Years with years, and amounts unless their units measure different things."""
+    same = not asked.dimension or not given.dimension or asked.dimension == given.dimension
+    return asked.year == given.year and same
+
+
+def _fits(asked: Quantity, given: Quantity) -> bool:
+    margin = _CONVERTED * abs(given.value) if asked.unit and given.unit and asked.unit != given.unit else 0.0
+    return asked.low - margin <= given.value <= asked.high + margin
 
 
 def _bounds(before: str, value: float) -> tuple[float, float]:

@@ -14,6 +14,7 @@ from offscript.factcheck.tagging import Tagger, Token, default_tagger
 
 # Penn's NN, NNS, NNP, NNPS, JJ and CD by their universal names.
 DISCRIMINATING = frozenset({"NOUN", "PROPN", "ADJ", "NUM"})
+PREFERENCE = 0.5  # what a title with all of the claim's keywords and no others adds to a score
 Encoder = Callable[[Sequence[str]], NDArray[np.floating]]
 """Texts to vectors [texts, dimensions], such as the `encode` of a sentence-transformers model."""
 
@@ -24,13 +25,30 @@ def rerank_by_title(claim: str, found: Sequence[Found], tagger: Tagger | None = 
     |claim| and |title| count the discriminating words of either, |match| those in both, whatever their case. What ties,
     as all documents do whose titles share no word with the claim, keeps its order.
     """
-    asked, *titles = (tagger or default_tagger()).tag([claim, *(each.document.title for each in found)])
-    wanted = _keywords(asked)
+    shares = _title_shares(claim, found, tagger)
+    ranked = [each._replace(score=share * each.score) for each, share in zip(found, shares, strict=True)]
+    return sorted(ranked, key=lambda each: -each.score)
+
+
+def prefer_titles(claim: str, found: Sequence[Found], tagger: Tagger | None = None) -> list[Found]:
+    """The documents by falling score · (1 + f / 2), where f is the share of eq. 2.1; a title can help but not harm.
+
+    Eq. 2.1 alone puts every document last whose title has none of the claim's words. On FEVER's development claims, on
+    SciFact's training claims and on the almanac this one finds the right document among the first ten as often as the
+    better of eq. 2.1 and no re-ranking (`python benchmarks/titles.py`).
+    """
+    shares = _title_shares(claim, found, tagger)
     ranked = [
-        each._replace(score=_share(wanted, _keywords(title)) * each.score)
-        for each, title in zip(found, titles, strict=True)
+        each._replace(score=each.score * (1 + PREFERENCE * share)) for each, share in zip(found, shares, strict=True)
     ]
     return sorted(ranked, key=lambda each: -each.score)
+
+
+def _title_shares(claim: str, found: Sequence[Found], tagger: Tagger | None) -> list[float]:
+    """The share of eq. 2.1 for every document's title."""
+    asked, *titles = (tagger or default_tagger()).tag([claim, *(each.document.title for each in found)])
+    wanted = _keywords(asked)
+    return [_share(wanted, _keywords(title)) for title in titles]
 
 
 def _keywords(tokens: Sequence[Token]) -> Counter[str]:

@@ -45,7 +45,7 @@ class FactualitySettings(Settings):
     samples: int = setting(100, "Prompts to complete, and free texts to draw, for each sampler.", ge=1)
     length: int = setting(_LONGEST, "Tokens of a free text.", ge=1)
     index: Files = setting((), "Folder that `offscript index` wrote; the almanac without any.")
-    stance: str | None = setting(None, "offscript/stance, lexical, or a trained model's folder.")
+    stance: str = setting("lexical", "lexical, offscript/inference (ten times slower), or a trained model's folder.")
     ratings: Path | None = setting(None, "Table of web sites and how factual they are.")
 
 

@@ -1,0 +1,96 @@
+"""What a claim and a sentence are about: the names of either, and how far they are the same."""
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from offscript._types import FloatArray
+from offscript.factcheck.stance.tokens import STOP_WORDS
+
+STEM = 6  # letters by which words are compared: `Germany` names what `German` is of
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W\d_]+)?")
+_OPENING = frozenset(
+    [
+        "there",
+        "here",
+        "after",
+        "before",
+        "during",
+        "since",
+        "until",
+        "all",
+        "every",
+        "each",
+        "many",
+        "most",
+        "some",
+        "several",
+        "no",
+        "none",
+        "only",
+        "not",
+        "one",
+        "two",
+        "three",
+        "people",
+        "according",
+        "when",
+        "while",
+        "because",
+        "if",
+        "although",
+        "however",
+        "today",
+        "now",
+        "never",
+        "always",
+    ]
+)
+"""Words with a capital at the beginning of a sentence that name nothing."""
+
+
+def names_of(text: str) -> frozenset[str]:
+    """The words of a text that name something: those with a capital, its first word only where it is no common one.
+
+    Args:
+        text: A claim, a title or a sentence.
+
+    Returns:
+        The words in small letters, cut to `STEM` letters.
+    """
+    found = set()
+    for place, match in enumerate(_WORD.finditer(text)):
+        word = match[0].removesuffix("'s").removesuffix("’s")
+        lower = word.lower()
+        if not word[0].isupper() or lower in STOP_WORDS or (place == 0 and lower in _OPENING):
+            continue
+        found.add(lower[:STEM])
+    return frozenset(found)
+
+
+def inner_names(text: str) -> frozenset[str]:
+    """As `names_of`, without the first word, which has its capital from its place."""
+    first = _WORD.search(text)
+    rest = names_of(text[first.end() :]) if first else frozenset()
+    return rest or names_of(text)
+
+
+def named_shares(claim: str, texts: Sequence[str]) -> FloatArray:
+    """The share of the claim's names that each text holds, 1 for a claim without any; [texts]."""
+    names = names_of(claim)
+    if not names:
+        return np.ones(len(texts))
+    counts = [sum(name in lower for name in names) for lower in map(str.lower, texts)]
+    return np.array(counts, dtype=np.float64) / len(names)
+
+
+def title_shares(claim: str, titles: Sequence[str]) -> FloatArray:
+    """The share of each title's words, without what it has in brackets, that the claim holds; 1 of no title."""
+    asked = claim.lower()
+    shares = []
+    for title in titles:
+        words = [word.lower()[:STEM] for word in _WORD.findall(title.partition(" (")[0])]
+        telling = [word for word in words if word not in STOP_WORDS] or words
+        shares.append(sum(word in asked for word in telling) / len(telling) if telling else 1.0)
+    return np.array(shares, dtype=np.float64)

@@ -1,0 +1,129 @@
+"""What is read for a claim, what it is about, and what decides."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from offscript._types import FloatArray
+from offscript.factcheck.checked import Evidence, Reading, Verdict
+from offscript.factcheck.documents import Document
+from offscript.factcheck.documents.document import document_of_sentences
+from offscript.factcheck.inference.entities import named_shares, names_of, title_shares
+from offscript.factcheck.inference.model import InferenceModel
+from offscript.factcheck.inference.reading import TOGETHER, InferenceReader
+from offscript.factcheck.inference.stance import InferenceStance
+from offscript.factcheck.inference.verdict import FEATURES, fit_inference_verdicts, verdict_features
+from offscript.factcheck.retrieval.reranking import prefer_titles, rerank_by_title
+from offscript.factcheck.sources import Found, Kind
+from offscript.factcheck.stance.stance import UNRELATED
+from offscript.factcheck.verdict import deciding_sentence, telling_sentences
+
+
+class Scripted(InferenceModel):
+    """Refutes where the evidence says `not`, supports elsewhere; remembers what it read."""
+
+    def __init__(self) -> None:
+        self.read: list[str] = []
+
+    def probabilities(self, pairs: Sequence[tuple[str, str]]) -> FloatArray:
+        self.read += [evidence for _, evidence in pairs]
+        return np.array([[0.1, 0.8, 0.1] if " not " in text else [0.8, 0.1, 0.1] for _, text in pairs]).reshape(-1, 3)
+
+
+def _found(*documents: Document) -> list[Found]:
+    return [Found(document, 1.0 / (1 + place), Kind.high) for place, document in enumerate(documents)]
+
+
+def _read(claim: str, *documents: Document, sentences: int = 8) -> tuple[Reading, Scripted]:
+    model = Scripted()
+    reader = InferenceReader(InferenceStance(model), language=lambda _: {}, sentences=sentences)
+    return reader.read(claim, _found(*documents)), model
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("The mayor of Riverton is Ann Lee.", {"rivert", "ann", "lee"}),
+        ("There were floods in Peru", {"peru"}),
+        ("gold is a metal", set()),
+        ("Germany's borders", {"german"}),
+        ("", set()),
+    ],
+)
+def test_names(text: str, names: set[str]) -> None:
+    assert names_of(text) == names
+
+
+def test_shares_of_names_and_titles() -> None:
+    assert named_shares("Ann Lee lives in Peru.", ["Ann Lee", "Peru", "Chile"]).tolist() == [2 / 3, 1 / 3, 0.0]
+    assert named_shares("gold is a metal", ["anything"]).tolist() == [1.0]
+    assert title_shares("Ann Lee lives.", ["Ann Lee (singer)", "Morning briefing", "", "Ann Gray"]).tolist() == [
+        1.0,
+        0.0,
+        1.0,
+        0.5,
+    ]
+
+
+def test_another_towns_mayor_settles_nothing() -> None:
+    other = Document("1", "Hillside", "The mayor of Hillside is not a farmer.")
+    reading, _ = _read("The mayor of Riverton is a farmer.", other)
+    stance = reading.documents[0].sentences[0].stance
+    assert (stance.agree, stance.disagree) == (0.0, 0.0)
+    assert sum(stance.probabilities) == pytest.approx(1.0)
+
+
+def test_a_title_is_read_only_where_the_sentence_does_not_name_it() -> None:
+    town = document_of_sentences("1", "Riverton", ["It is a large town.", "Riverton has a large bridge."])
+    _, model = _read("Riverton is large.", town)
+    assert model.read[:2] == ["Riverton: It is a large town.", "Riverton has a large bridge."]
+
+
+def test_each_text_is_read_once_and_the_best_together() -> None:
+    texts = [f"Riverton has {number} large bridges." for number in range(6)]
+    documents = [document_of_sentences("1", "", texts), document_of_sentences("2", "", texts[:3])]
+    reading, model = _read("Riverton has large bridges.", *documents, sentences=5)
+    assert len(model.read) == 5 + 1
+    assert len(set(model.read)) == len(model.read)
+    assert sum(model.read[-1].count(text) for text in texts) == TOGETHER
+    assert reading.documents[1].sentences[0].stance == reading.documents[0].sentences[0].stance
+    assert reading.together.agree == 0.8
+
+
+def test_nothing_found_is_nothing_read() -> None:
+    reading, model = _read("Riverton is large.")
+    assert (reading, model.read) == (Reading((), UNRELATED), [])
+    assert verdict_features("Riverton is large.", reading).tolist() == [0.0] * len(FEATURES)
+
+
+def test_the_deciding_sentence_speaks_for_the_verdict() -> None:
+    town = document_of_sentences("1", "", ["Riverton is large.", "Riverton is not large."])
+    reading, _ = _read("Riverton is large.", town)
+    for leaning, verdict, sentence in ((1.0, Verdict.supported, 0), (-1.0, Verdict.refuted, 1)):
+        evidence = telling_sentences(reading.documents, np.ones(1), leaning=leaning)
+        assert deciding_sentence(reading.documents, evidence, verdict) == Evidence(0, sentence)
+    assert deciding_sentence(reading.documents, evidence, Verdict.unknown) is None
+
+
+def test_a_foreign_title_keeps_its_place_where_the_old_order_puts_it_last() -> None:
+    briefing = Found(Document("1", "Morning briefing", "text"), 2.0, Kind.high)
+    named = Found(Document("2", "Velden", "text"), 1.0, Kind.high)
+    claim = "The bridge in Velden was closed."
+    assert [each.document.id for each in prefer_titles(claim, [briefing, named])] == ["1", "2"]
+    assert [each.document.id for each in rerank_by_title(claim, [briefing, named])] == ["2", "1"]
+
+
+def test_confidence_is_drawn_together_where_other_collections_disagree() -> None:
+    random = np.random.default_rng(1)
+    answers = random.integers(3, size=600)
+    table = np.zeros((600, len(FEATURES)))
+    table[np.arange(600), answers] = 1.0
+    owners = np.repeat(["one", "two", "three"], 200)
+    clear = fit_inference_verdicts(table, answers.tolist(), owners.tolist())
+    shuffled = np.where(owners == "three", random.permutation(answers), answers)
+    torn = fit_inference_verdicts(table, shuffled.tolist(), owners.tolist())
+    assert clear.weights.probabilities(table).max(axis=1).mean() > torn.weights.probabilities(table).max(axis=1).mean()
+    assert clear.risks["0.1"] <= 1.0 < torn.risks["0.05"]
+    assert clear.calibrated_on == ("one", "three", "two")
+    assert sum(point["count"] for point in clear.curve) == 600
