@@ -77,7 +77,10 @@ def test_what_fever_does_not_have_is_refused(fever: Path, settings: dict[str, ob
 
 
 def test_the_experiment_runs(fever: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OFFSCRIPT_DATA", str(fever.parent))
+    monkeypatch.setenv("OFFSCRIPT_DATA", str(fever))
+    monkeypatch.setenv("OFFSCRIPT_CACHE", str(tmp_path / "cache"))
+    training = [{"claim": claim, "label": label, "evidence": [text] if text else []} for claim, label, text in CLAIMS]
+    _write(fever / "fever-train" / "train.jsonl.xz", [json.dumps(record) for record in training])
     experiment = read_experiment("factuality/table-2.2", "quick")
     content = json.loads(experiment.model_dump_json().replace("$OFFSCRIPT_DATA/fever", str(fever)))
     found = reproduce(type(experiment).model_validate(content), tmp_path / "out")
