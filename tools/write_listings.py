@@ -98,7 +98,7 @@ def _row(name: str, field: FieldInfo) -> str:
     else:
         option = f"`{extra.get('flag') or '--' + name.replace('_', '-')}`"
     default = "required" if field.is_required() else f"`{json.dumps(to_jsonable_python(field.default))}`"
-    about = (field.description or "").replace("|", "\\|")
+    about = (field.description or "").replace("|", "\\|").replace("][", "]\\[")  # else a reference link
     return f"| `{name}` | {option} | {default} | {about} |"
 
 
