@@ -38,7 +38,7 @@ def index() -> Index:
         ("city/Perth", "The city of Perth is in the time zone Australia/Perth."),
         ("city/Perth (the United Kingdom)", "Another city called Perth is in the United Kingdom."),
         ("country/France", "France borders Spain."),
-        ("country/Portugal", "Portugal borders only Spain."),
+        ("country/Portugal", "All countries that border Portugal: Spain."),
         ("country/Japan", "People in Japan pay with the Japanese Yen."),
         ("person/Marilyn Monroe", "Marilyn Monroe was born on 1 June 1926."),
         ("person/Marilyn Monroe", "Marilyn Monroe died on 5 August 1962."),

@@ -37,7 +37,7 @@ CONTINENT = Relation.of(
 )
 BORDERS = Relation.of(
     "borders", "country", "country", "{subject} borders {values}.", "{subject} shares a border with {value}.",
-    also=("{subject} borders only {values}.",),
+    also=("All countries that border {subject}: {values}.",),
 )  # fmt: skip
 POPULATION = Relation.of(
     "population",

@@ -58,6 +58,8 @@ FEATURES = (
 )
 MOST_DOCUMENTS = 10
 CERTAIN = 8.0  # the largest log odds
+DECISIVE = 0.8
+"""From this probability on a single sentence settles a side, and what sentences say together does not count."""
 PENALTY = 3.0
 NEITHER = VERDICTS.index(Verdict.unknown)
 FOLDS = 5
@@ -154,7 +156,7 @@ def verdict_features(claim: str, reading: Reading) -> FloatArray:
     telling = np.argsort(-(told.sum(axis=1) * shares), kind="stable")[:TOGETHER]
     first, nearest = told[telling[0]], told[int(np.argmax(shares))]
     best, second = (np.sort(np.vstack([told, np.zeros((2, 2))]), axis=0)[-place] for place in (1, 2))
-    whole = np.array(reading.together.probabilities[:2])
+    whole = _together(best, np.array(reading.together.probabilities[:2]))
     fits, differs = compared(claim, texts[int(telling[0])])
     return np.array([
         *_log_odds(best),
@@ -176,6 +178,16 @@ def verdict_features(claim: str, reading: Reading) -> FloatArray:
         float(quantifiers_differ(claim, texts[int(telling[0])])),
         min(len(reading.documents), MOST_DOCUMENTS) / MOST_DOCUMENTS,
     ])  # fmt: skip
+
+
+def _together(best: FloatArray, whole: FloatArray) -> FloatArray:
+    """Agreement and disagreement of the best sentences read together, or of a single one that settles it.
+
+    The encoder is good at single sentences and poor at several: with "The capital of Australia is Canberra." and "Sydney
+    is a city in Australia." before it, it takes Sydney for the capital. So several count only where no single sentence,
+    or one on either side, settles the claim. That lowers the loss on collections left out from .820 to .818.
+    """
+    return best if (best >= DECISIVE).sum() == 1 else whole
 
 
 def fit_inference_verdicts(
