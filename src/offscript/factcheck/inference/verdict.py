@@ -183,8 +183,8 @@ def verdict_features(claim: str, reading: Reading) -> FloatArray:
 def _together(best: FloatArray, whole: FloatArray) -> FloatArray:
     """Agreement and disagreement of the best sentences read together, or of a single one that settles it.
 
-    The encoder is good at single sentences and poor at several: with "The capital of Australia is Canberra." and "Sydney
-    is a city in Australia." before it, it takes Sydney for the capital. So several count only where no single sentence,
+    The encoder is good at single sentences and poor at several: given "The capital of Australia is Canberra." and
+    "Sydney is a city in Australia.", it takes Sydney for the capital. So several count only where no single sentence,
     or one on either side, settles the claim. That lowers the loss on collections left out from .820 to .818.
     """
     return best if (best >= DECISIVE).sum() == 1 else whole
