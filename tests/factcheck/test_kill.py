@@ -32,7 +32,7 @@ def command(kind, folder):
             lines = (json.dumps({"id": f"{word}{i}", "text": f"{name} word {i % turn} dog"}) for i in range(size))
             (sources / f"{name}.jsonl").write_text("\\n".join(lines))
     chosen = {
-        "build": [str(sources / "new.jsonl"), "--stop-words", "none", "--stemmer", "none"],
+        "build": [str(sources / "new.jsonl"), "--stop-words", "none", "--stemmer", "none", "--replace"],
         "add": [str(sources / "added.jsonl"), "--add"],
         "delete": [part for i in range(0, 400, 2) for part in ("--delete", f"d{i}")],
     }[kind]

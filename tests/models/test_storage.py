@@ -161,7 +161,11 @@ def test_pickles_are_never_opened(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "settings", "message"),
     [
-        ("gru", {}, "unknown kind of model 'gru'; known: lstm, manager-worker, noise-lstm, transformer"),
+        (
+            "gru",
+            {},
+            "unknown kind of model 'gru'; known: encoder-decoder, lstm, manager-worker, noise-lstm, transformer",
+        ),
         ("lstm", {"hiden": 3}, "unknown key 'hiden'; did you mean 'hidden'?"),
         ("lstm", {"hidden": 0}, "hidden: Input should be greater than or equal to 1"),
         ("lstm", {"hidden": "many"}, "hidden: Input should be a valid integer"),

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from offscript.corpora import WordVocabulary
 from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
 from offscript.models.neural import NeuralLanguageModel
-from offscript.training.algorithm import AlgorithmSettings, Step, TokenBatch
+from offscript.training.algorithm import Step, TokenBatch
 from offscript.training.likelihood import TeacherForcing
 
 TOKENS = torch.tensor([[0, 1, 2, 1], [2, 2, 0, 0], [1, 0, 0, 0]])
@@ -20,7 +20,7 @@ STEP = Step(0, 1, (1,))
 
 
 def _loss(model: NeuralLanguageModel, tokens: Tensor, real: Tensor) -> Tensor:
-    return TeacherForcing(AlgorithmSettings()).loss(model, TokenBatch(tokens, real), STEP).total
+    return TeacherForcing(TeacherForcing.Settings()).loss(model, TokenBatch(tokens, real), STEP).total
 
 
 @pytest.fixture(params=["lstm", "transformer"])

@@ -306,7 +306,8 @@ def _deviations_by_history(measurements: "Sequence[Measurement]") -> list[Chart]
 
 
 def _by_distance(curves: "dict[str, Curve]", title: str) -> "dict[str, Specification]":
-    """A chart for each distance, since their bands differ in width; js, which decides, comes first."""
-    order = sorted(curves, key=lambda name: name != "js")
+    """A chart for each distance with a finite value, since bands differ in width; js, which decides, comes first."""
+    finite = [name for name, curve in curves.items() if any(map(math.isfinite, curve.values))]
+    order = sorted(finite, key=lambda name: name != "js")
     settings: dict[str, Any] = {"x": _HISTORY, "y": title, "reference": 1.0, "meaning": "no exposure bias"}
     return {name: curve_chart({name: curves[name]}, **settings) for name in order}
