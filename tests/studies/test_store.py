@@ -177,6 +177,7 @@ def test_ratings_go_out_and_come_in_again(tmp_path: Path) -> None:
     assert sorted(zip(again.items, again.values, strict=True)) == sorted(
         zip(ratings.items, ratings.values, strict=True)
     )
+    assert sorted(dict(zip(again.raters.tolist(), again.passed.tolist(), strict=True)).values()) == [0, 1]
     assert other.codes()[0][0].startswith("import:")
 
 

@@ -23,10 +23,15 @@ def rating_rows(folder: Path | str) -> list[dict[str, Any]]:
 
         return AssociationStore(folder).validation_rows()
     store = RatingStore(folder)
-    query = "SELECT item, rater, value, seconds FROM ratings JOIN participants USING (code) ORDER BY rater, item"
+    query = (
+        "SELECT item, rater, value, seconds, passed FROM ratings JOIN participants USING (code) ORDER BY rater, item"
+    )
     rows = store.rows(query)
     failed, checked = set(), set()
-    for item, rater, value, _ in rows:
+    for item, rater, value, _, passed in rows:
+        if passed is not None:  # imported with what was known of the rater
+            checked.add(rater)
+            failed.update([] if passed else [rater])
         known = store.items[item]
         if known.system == CHECK:
             checked.add(rater)
@@ -41,7 +46,7 @@ def rating_rows(folder: Path | str) -> list[dict[str, Any]]:
             "seconds": None if seconds is None else round(seconds, 3),
             "passed": int(rater not in failed) if rater in checked else None,
         }
-        for item, rater, value, seconds in rows
+        for item, rater, value, seconds, _ in rows
         if store.items[item].system != CHECK
     ]
 
@@ -101,4 +106,8 @@ def import_ratings(folder: Path | str, path: Path, **reading: Any) -> int:
     values = [f"{value:g}" if ratings.numeric else str(value) for value in ratings.values.tolist()]
     seconds = [None if time != time else time for time in ratings.seconds.tolist()]
     entries = list(zip(ratings.items.tolist(), ratings.raters.tolist(), values, seconds, strict=True))
-    return RatingStore(folder).add_ratings(entries)
+    failed: dict[str, bool] = {}
+    for rater, passed in zip(ratings.raters.tolist(), ratings.passed.tolist(), strict=True):
+        if passed == passed:
+            failed[rater] = failed.get(rater, False) or passed == 0
+    return RatingStore(folder).add_ratings(entries, failed)

@@ -10,7 +10,7 @@ import secrets
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,7 +22,8 @@ CREATE TABLE IF NOT EXISTS participants (
     code TEXT PRIMARY KEY,
     rater TEXT NOT NULL UNIQUE,
     role TEXT NOT NULL DEFAULT 'rate',
-    consented INTEGER NOT NULL DEFAULT 0
+    consented INTEGER NOT NULL DEFAULT 0,
+    passed INTEGER
 );
 """
 _RATINGS = """
@@ -220,8 +221,18 @@ class RatingStore(Database):
             "systems": [{"system": s, "items": n, "ratings": r, "complete": c} for s, (n, r, c) in systems.items()],
         }
 
-    def add_ratings(self, entries: Sequence[tuple[str, str, str, float | None]]) -> int:
-        """Ratings (item, rater, value, seconds) that were given elsewhere; those that are there already are left."""
+    def add_ratings(
+        self, entries: Sequence[tuple[str, str, str, float | None]], failed: Mapping[str, bool] | None = None
+    ) -> int:
+        """Ratings (item, rater, value, seconds) that were given elsewhere; those that are there already are left.
+
+        Args:
+            entries: The ratings.
+            failed: Whether a rater failed a check of attention, by rater; others are unknown.
+
+        Returns:
+            How many are new.
+        """
         unknown = [item for item, *_ in entries if item not in self.items]
         if unknown:
             raise OffscriptError(f"the study has no item {unknown[0]!r}", next="import ratings of this study's items")
@@ -229,8 +240,11 @@ class RatingStore(Database):
         with self.changing() as database:
             for item, rater, value, seconds in entries:
                 code = f"import:{rater}"
-                person = (code, f"import-{rater}")
-                database.execute("INSERT OR IGNORE INTO participants (code, rater, consented) VALUES (?, ?, 1)", person)
+                passed = None if failed is None or rater not in failed else int(not failed[rater])
+                person = (code, f"import-{rater}", passed)
+                database.execute(
+                    "INSERT OR IGNORE INTO participants (code, rater, consented, passed) VALUES (?, ?, 1, ?)", person
+                )
                 row = (code, item, value, seconds, "imported")
                 added += database.execute("INSERT OR IGNORE INTO ratings VALUES (?, ?, ?, ?, ?)", row).rowcount
         return added
