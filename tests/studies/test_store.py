@@ -128,6 +128,7 @@ def test_nothing_but_answers_is_stored_and_deletion_deletes(tmp_path: Path) -> N
         "rater",
         "role",
         "consented",
+        "passed",  # of raters whose ratings were imported; here it is empty
         "item",
         "position",
         "assigned",
@@ -136,6 +137,7 @@ def test_nothing_but_answers_is_stored_and_deletion_deletes(tmp_path: Path) -> N
         "seconds",
         "clock",
     }
+    assert store.rows("SELECT DISTINCT passed FROM participants") == [(None,)]
     assert store.forget(first)
     assert not store.forget(first)
     assert store.role(first) is None
