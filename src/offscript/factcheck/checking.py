@@ -4,6 +4,7 @@ import functools
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from offscript.errors import missing_package
 from offscript.factcheck.almanac import almanac_index, almanac_is_written
 from offscript.factcheck.analysis.words import whole_characters
 from offscript.factcheck.checked import Check, CheckedDocument, CheckedSentence, Reading, Verdict
+from offscript.factcheck.documents.dates import is_after
 from offscript.factcheck.documents.document import Document
 from offscript.factcheck.index import Index
 from offscript.factcheck.inference.reading import InferenceReader
@@ -68,6 +70,7 @@ class Checker:
         rerank: Orders what was found; by default as the stance model needs it (`prefer_titles`, `rerank_by_title`).
         language: Scores a document's words.
         documents: Of all documents found, how many are read.
+        as_of: Leave out documents that are dated after this day; those without a date stay.
         sentences: Of their sentences, how many go through the stance model, by words shared with the claim; the others
             count as unrelated. 16 by default, and 12 for the inference model.
     """
@@ -83,8 +86,9 @@ class Checker:
         language: Language = language_scores,
         documents: int = 10,
         sentences: int | None = None,
+        as_of: date | None = None,
     ) -> None:
-        self.providers = tuple(providers)
+        self.providers, self._as_of = tuple(providers), as_of
         self.stance: StanceModel = stance or default_stance()
         self.verdicts = verdicts or default_verdicts(self.stance)
         self._query, self._language = query, language
@@ -126,6 +130,8 @@ class Checker:
         found = [each for provider in self.providers for each in search(provider, tuple(query), FETCHED).found]
         once = {(each.document.id, each.document.url): each for each in reversed(found)}
         kept = [each for each in found if once[each.document.id, each.document.url] is each]
+        if self._as_of is not None:
+            kept = [each for each in kept if not is_after(each.document.date, self._as_of)]
         return self._rerank(claim, kept)[: self._documents]
 
     def read(self, claim: str) -> Reading:
@@ -191,6 +197,7 @@ def build_checker(
     engines: Sequence[str] = (),
     lexicons: Path | None = None,
     risk: float | None = None,
+    as_of: date | None = None,
     announce: Callable[[str], None] | None = None,
 ) -> Checker:
     """A checker on these indexes, or on the almanac, and on search engines.
@@ -202,6 +209,7 @@ def build_checker(
         engines: search engines to ask too: `google` or `searxng`.
         lexicons: a folder of lexicons for the language of documents.
         risk: decide only where at most this share of decisions is wrong, if the stance model knows where that is.
+        as_of: leave out documents that are dated after this day.
         announce: told when the almanac has to be written first, which takes a while.
 
     Returns:
@@ -215,6 +223,7 @@ def build_checker(
         verdicts=None if risk is None else default_verdicts(stances).at_risk(risk),
         query=query_of if engines else query_words,  # search engines want few words
         language=lambda text: language_scores(text, cues),
+        as_of=as_of,
     )
 
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 from offscript.errors import OffscriptError
 
 if TYPE_CHECKING:  # the command line reads the names of pipelines, and nothing more unless a claim is checked
+    from datetime import date
+
     from offscript.factcheck.checked import Check
     from offscript.factcheck.stance.stance import StanceModel
 
@@ -39,6 +41,7 @@ def build_pipeline(
     engines: Sequence[str] = (),
     lexicons: Path | None = None,
     risk: float | None = None,
+    as_of: "date | None" = None,
     announce: Callable[[str], None] | None = None,
 ) -> ClaimPipeline:
     """A checker of the named pipeline on these indexes, or on the almanac, and on search engines.
@@ -51,6 +54,7 @@ def build_pipeline(
         engines: Search engines to ask too: `google` or `searxng`.
         lexicons: A folder of lexicons for the language of documents.
         risk: Decide only where at most this share of decisions is wrong; of the standard pipeline only.
+        as_of: Leave out documents that are dated after this day; of the standard pipeline only.
         announce: Told what takes a while, and what is not searched.
 
     Returns:
@@ -59,7 +63,11 @@ def build_pipeline(
     from offscript.factcheck.checking import build_checker, open_providers
 
     if Pipeline(pipeline) is Pipeline.standard:
-        return build_checker(indexes, stance, ratings, engines=engines, lexicons=lexicons, risk=risk, announce=announce)
+        return build_checker(
+            indexes, stance, ratings, engines=engines, lexicons=lexicons, risk=risk, as_of=as_of, announce=announce
+        )
+    if as_of is not None:
+        raise OffscriptError("--as-of does not work with --pipeline fakta", next="leave out one of the two")
     if risk is not None:
         raise OffscriptError(
             "--risk does not work with --pipeline fakta",

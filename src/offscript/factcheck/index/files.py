@@ -57,10 +57,11 @@ MANIFEST = "manifest.json"
 FORMAT = "offscript-index"
 VERSION = 1
 SUFFIX = ".safetensors"
+REGISTER_SUFFIX = ".jsonl"
 READ_BYTES = 1 << 24
 REBUILD = "build the index again from its documents"
 FOREIGN = "it is not the manifest that was written"
-_NUMBERED = re.compile(r"\.?(?:segment|deletions)-(\d+)\b")
+_NUMBERED = re.compile(r"\.?(?:segment|deletions|files)-(\d+)\b")
 
 
 @contextlib.contextmanager
@@ -174,15 +175,17 @@ class SegmentFiles:
 
 @dataclass(frozen=True)
 class Manifest:
-    """The analyzer that made the terms, and the segments in document order."""
+    """The analyzer that made the terms, the segments in document order, and the register of the files read."""
 
     analyzer: Analyzer = field(default_factory=Analyzer)
     segments: tuple[SegmentFiles, ...] = ()
+    register: File | None = None
 
     @property
     def files(self) -> list[File]:
         """All files that the index consists of, besides the manifest."""
-        return [file for segment in self.segments for file in segment.files]
+        register = [self.register] if self.register else []
+        return [*(file for segment in self.segments for file in segment.files), *register]
 
     def write(self, folder: Path) -> None:
         """Replace the folder's manifest: from this moment on the index is the new one."""
@@ -212,6 +215,7 @@ def read_manifest(folder: Path) -> Manifest:
                 SegmentFiles(_file(entry["segment"]), _file(entry["deletions"]) if entry["deletions"] else None)
                 for entry in content["segments"]
             ),
+            _file(content["register"], REGISTER_SUFFIX) if content.get("register") else None,
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise damaged(path, FOREIGN) from error
@@ -254,10 +258,10 @@ def remove_leftovers(folder: Path, manifest: Manifest) -> None:
             path.unlink(missing_ok=True)
 
 
-def _file(entry: dict[str, Any]) -> File:
+def _file(entry: dict[str, Any], suffix: str = SUFFIX) -> File:
     """A file by its entry; names that lead out of the folder are none of ours."""
     file = File(**entry)
-    if not _NUMBERED.fullmatch(file.name.removesuffix(SUFFIX)):
+    if not _NUMBERED.fullmatch(file.name.removesuffix(suffix)):
         raise ValueError(file.name)
     return file
 

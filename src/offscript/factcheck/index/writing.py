@@ -55,7 +55,7 @@ def build_index(
     Returns:
         The index, open.
     """
-    with _writing(Path(folder)) as writer:
+    with writing(Path(folder)) as writer:
         fresh = Manifest(analyzer or Analyzer())
         segments = writer.written(documents, fresh, progress, block_tokens)
         writer.commit(dataclasses.replace(fresh, segments=writer.merged(segments)))
@@ -80,7 +80,7 @@ def add_documents(
     Returns:
         The index, open.
     """
-    with _writing(Path(folder)) as writer:
+    with writing(Path(folder)) as writer:
         old = read_manifest(writer.folder)
         added = writer.written(documents, old, progress, block_tokens)
         replaced = [id.decode("utf-8") for files in added for id in writer.open(files).ids.entries()]
@@ -92,7 +92,7 @@ def add_documents(
 def delete_documents(folder: Path | str, ids: Iterable[str]) -> Index:
     """Delete documents; an id that is not there is refused and nothing is deleted."""
     listed = list(dict.fromkeys(ids))
-    with _writing(Path(folder)) as writer:
+    with writing(Path(folder)) as writer:
         old = read_manifest(writer.folder)
         segments = [writer.open(files) for files in old.segments]
         for id in listed:
@@ -104,14 +104,14 @@ def delete_documents(folder: Path | str, ids: Iterable[str]) -> Index:
 
 def merge_index(folder: Path | str) -> Index:
     """Make one segment of all, without the deleted documents."""
-    with _writing(Path(folder)) as writer:
+    with writing(Path(folder)) as writer:
         old = read_manifest(writer.folder)
         writer.commit(dataclasses.replace(old, segments=writer.merged(old.segments)))
     return open_index(folder, verify=False)
 
 
 @contextlib.contextmanager
-def _writing(folder: Path) -> Iterator["_Writer"]:
+def writing(folder: Path) -> Iterator["Writer"]:
     """The one writer of a folder; the lock ends with the process that holds it, however that ends."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -120,7 +120,7 @@ def _writing(folder: Path) -> Iterator["_Writer"]:
     try:
         with filelock.FileLock(folder / LOCK, timeout=0):
             _refuse_foreign(folder)
-            yield _Writer(folder)
+            yield Writer(folder)
     except filelock.Timeout as error:
         raise OffscriptError(f"{folder} is being written by another process", next="wait until it is done") from error
 
@@ -128,14 +128,14 @@ def _writing(folder: Path) -> Iterator["_Writer"]:
 def _refuse_foreign(folder: Path) -> None:
     if (folder / MANIFEST).exists():
         return
-    ours = ("segment-", ".segment-", f".{MANIFEST}.", LOCK)
+    ours = ("segment-", ".segment-", "files-", ".files-", f".{MANIFEST}.", LOCK)
     if foreign := [path.name for path in folder.iterdir() if not path.name.startswith(ours)]:
         raise OffscriptError(
             f"{folder} is not an index", why=f"it holds {foreign[0]}", next="name an empty or new folder"
         )
 
 
-class _Writer:
+class Writer:
     """Makes new files in an index's folder; nothing of it counts before `commit`."""
 
     def __init__(self, folder: Path) -> None:
@@ -182,7 +182,7 @@ class _Writer:
         opened = [self.open(files) for files in segments]
         if len(segments) < 2 and all(segment.deleted is None for segment in opened):
             return tuple(segments)
-        path = self._next_path("segment")
+        path = self.next_path("segment")
         merge_segments(opened, path)
         return (SegmentFiles(File.of(path)),)
 
@@ -199,7 +199,7 @@ class _Writer:
         remove_leftovers(self.folder, manifest)
 
     def _write(self, block: Block) -> SegmentFiles:
-        path = self._next_path("segment")
+        path = self.next_path("segment")
         write_arrays(path, block.arrays())
         return SegmentFiles(File.of(path))
 
@@ -207,7 +207,7 @@ class _Writer:
         deleted = np.zeros(segment.size, dtype=bool) if segment.deleted is None else segment.deleted.copy()
         deleted[numbers] = True
         documents, totals = count_live(segment.arrays, deleted)
-        path = self._next_path("deletions")
+        path = self.next_path("deletions")
         write_arrays(path, {"deleted": deleted, "document_frequencies": documents, "total_frequencies": totals})
         return dataclasses.replace(files, deletions=File.of(path))
 
@@ -221,8 +221,9 @@ class _Writer:
                         f"document id {id!r} occurs twice", next="give every document an id of its own"
                     )
 
-    def _next_path(self, kind: str) -> Path:
-        path = self.folder / f"{kind}-{self._number:06d}{SUFFIX}"
+    def next_path(self, kind: str, suffix: str = SUFFIX) -> Path:
+        """A path in the folder that no file has yet."""
+        path = self.folder / f"{kind}-{self._number:06d}{suffix}"
         self._number += 1
         return path
 

@@ -231,9 +231,9 @@ def _serve(recipe: InferenceRecipe, network: Any, tokenizer: Any, stream: Sequen
     folder.mkdir(parents=True, exist_ok=True)
     export_graph(network.float().eval(), folder / GRAPH)
     tokenizer.no_truncation()
-    tokenizer.save(str(folder / TOKENIZER))
+    tokenizer.save(str(folder / TOKENIZER), pretty=False)
     network.save_pretrained(folder.parent / WEIGHTS)
-    tokenizer.save(str(folder.parent / WEIGHTS / TOKENIZER))
+    tokenizer.save(str(folder.parent / WEIGHTS / TOKENIZER), pretty=False)
     counts = Counter(each.source.partition("+")[0].partition("/")[0] for each in stream)
     data = {name: {"pairs": count, "licence": LICENCES.get(name, "made by rule")} for name, count in counts.items()}
     length = min(LENGTH, int(network.config.max_position_embeddings))

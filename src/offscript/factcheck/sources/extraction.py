@@ -1,15 +1,18 @@
-"""The main text of web pages, taken out in processes with a limit on time and memory: some pages would take hours.
+"""The main text of web pages and PDF files, taken out in processes with a limit on time and memory.
 
-`python -m offscript.factcheck.sources.extraction MEMORY` is such a process. It reads pages on standard input, each
-after a line of JSON with its size, kind and address, and answers each with a line of JSON.
+Some would take hours. `python -m offscript.factcheck.sources.extraction MEMORY` is such a process. It reads pages on
+standard input, each after a line of JSON with its size, kind and address, and answers each with a line of JSON.
 """
 
 import contextlib
+import io
 import json
 import queue
+import re
 import subprocess
 import sys
 import threading
+import zlib
 from typing import NamedTuple
 
 from offscript.errors import require_package
@@ -20,6 +23,8 @@ WORKERS = 2
 START_SECONDS = 60.0
 READY = b"ready\n"
 ENDED = "the process that read it ended, most likely for want of memory"
+PDF = "application/pdf"
+_HYPHEN = re.compile(r"(?<=[a-z])-\n(?=[a-z])")
 
 
 class Page(NamedTuple):
@@ -32,6 +37,10 @@ class Page(NamedTuple):
 
 class ExtractionError(Exception):
     """Why nothing was taken out of a page."""
+
+
+class UnreadableError(ExtractionError):
+    """What is wrong with a file; the process that said so reads on."""
 
 
 class Extractor:
@@ -56,6 +65,8 @@ class Extractor:
             if worker is None:
                 worker = _Worker(self._memory)
             answer = worker.ask(content, kind, url, self._seconds)
+        except UnreadableError:
+            raise
         except ExtractionError:
             if worker is not None:
                 worker.end()
@@ -89,7 +100,7 @@ class _Worker:
             raise ExtractionError("the process that reads pages did not start")
 
     def ask(self, content: bytes, kind: str, url: str, seconds: float) -> list[str]:
-        """Title, text and date."""
+        """Title, text and date; `ExtractionError` with the reason where the process gives one."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(json.dumps({"size": len(content), "kind": kind, "url": url}).encode() + b"\n")
@@ -97,7 +108,9 @@ class _Worker:
             self._process.stdin.flush()
         except OSError as error:
             raise ExtractionError(ENDED) from error
-        answer: list[str] = json.loads(self._line(seconds) or "[]")
+        answer: list[str] | str = json.loads(self._line(seconds) or "[]")
+        if isinstance(answer, str):
+            raise UnreadableError(answer)
         if not answer:
             raise ExtractionError(ENDED)
         return answer
@@ -129,6 +142,8 @@ def page_of(content: bytes, kind: str, url: str) -> Page:
     """Title, main text and date of a page, in this process; empty where there is none."""
     if kind == "text/plain":
         return Page(text=content.decode("utf-8", "replace").strip())
+    if kind == PDF:
+        return pdf_page(content)
     import trafilatura
 
     document = trafilatura.bare_extraction(content, url=url, include_comments=False, with_metadata=True)
@@ -136,6 +151,37 @@ def page_of(content: bytes, kind: str, url: str) -> Page:
         return Page()
     assert isinstance(document, trafilatura.settings.Document)
     return Page(document.title or "", document.text or "", document.date or "")
+
+
+def pdf_page(content: bytes) -> Page:
+    """Title, text and date of a PDF file; `UnreadableError` says why it has none."""
+    import pypdf
+    import pypdf.errors
+
+    try:
+        reader = pypdf.PdfReader(io.BytesIO(content))
+        if reader.is_encrypted and not reader.decrypt(""):
+            raise UnreadableError("it has a password")
+        text = "\n".join(page.extract_text() for page in reader.pages)
+        about = reader.metadata
+        title = str(about.title or "").strip() if about else ""
+        written = (about.modification_date or about.creation_date) if about else None
+    except pypdf.errors.DependencyError as error:
+        raise UnreadableError("it is encrypted, which needs cryptography: pip install cryptography") from error
+    except (
+        pypdf.errors.PyPdfError,
+        ArithmeticError,
+        AssertionError,
+        AttributeError,
+        LookupError,
+        NotImplementedError,
+        OSError,
+        TypeError,
+        ValueError,
+        zlib.error,
+    ) as error:
+        raise UnreadableError(f"it is damaged: {error}") from error
+    return Page(title, _HYPHEN.sub("", text).strip(), written.date().isoformat() if written else "")
 
 
 def main() -> None:
@@ -155,6 +201,8 @@ def main() -> None:
         content = sys.stdin.buffer.read(request["size"])
         try:
             answer = json.dumps(page_of(content, request["kind"], request["url"]))
+        except UnreadableError as error:
+            answer = json.dumps(str(error))
         except (MemoryError, RecursionError):
             answer = "[]"
         answers.write(answer.encode() + b"\n")

@@ -10,16 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from safetensors import SafetensorError
 
 from offscript._plugins import Registry
 from offscript._specification import nearest
 from offscript._types import FloatArray
-from offscript.errors import OffscriptError
+from offscript.errors import OffscriptError, explaining
 from offscript.factcheck.stance.pairs import Pair
 from offscript.factcheck.stance.stance import STANCES, StanceModel
 
 SHIPPED, LEXICAL, JOINT = "offscript/stance", "lexical", "+"
 CARD = "card.json"
+_DAMAGE = (OSError, RuntimeError, SafetensorError)
 _ASSETS = {
     name: Path(__file__).parents[2] / "assets" / name.partition("/")[2]
     for name in (SHIPPED, "offscript/inference", "offscript/fakta")
@@ -73,7 +75,8 @@ def stance_model(name: str = SHIPPED) -> StanceModel:
     kind = str(read_card(folder)["kind"])
     if kind not in KINDS:
         raise OffscriptError(f"{folder} holds a stance model of kind {kind!r}", next=nearest(kind, KINDS))
-    return KINDS[kind].load(folder, name)
+    with explaining(f"the stance model {folder} cannot be loaded", next="copy its folder again", also=_DAMAGE):
+        return KINDS[kind].load(folder, name)
 
 
 class PairModel(ABC):
@@ -137,10 +140,9 @@ def read_card(folder: Path) -> dict[str, Any]:
 
 def read_json(path: Path) -> dict[str, Any]:
     """A file of a stance model's folder."""
-    try:
+    remedy = f"name a folder with a {CARD}"
+    with explaining(f"{path.parent} is not a stance model", next=remedy, also=(OSError,)):
         content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as fault:
-        raise OffscriptError(
-            f"{path.parent} is not a stance model", why=str(fault), next=f"name a folder with a {CARD}"
-        ) from fault
+        if not isinstance(content, dict):
+            raise TypeError(f"{path.name} holds no keys")
     return content

@@ -15,7 +15,7 @@ from safetensors.numpy import load_file, save_file
 
 from offscript._files import replacing, sha256_of, write_json
 from offscript.corpora.lines import Lines
-from offscript.errors import OffscriptError
+from offscript.errors import OffscriptError, explaining
 from offscript.factcheck.tagging.perceptron import decode, seen_of, train_weights
 
 TAGS = (
@@ -220,12 +220,13 @@ class PerceptronTagger:
     @classmethod
     def load(cls, folder: Path) -> "PerceptronTagger":
         """Read what `save` wrote; weights that the card does not describe are refused."""
-        try:
+        remedy = "install offscript again"
+        with explaining(f"{folder} holds no tagger", next=remedy, also=(OSError, SafetensorError)):
             described = json.loads((folder / CARD).read_text(encoding="utf-8"))["sha256"][WEIGHTS]
             whole = sha256_of(folder / WEIGHTS) == described
             weights = load_file(folder / WEIGHTS)["weights"] if whole else None
-        except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
-            raise OffscriptError(f"{folder} holds no tagger", why=str(error), next="install offscript again") from error
+            if weights is not None:
+                _check_shape(weights)
         if weights is None:
             raise OffscriptError(f"{folder / WEIGHTS} is not what its card describes", next="install offscript again")
         return cls(weights)
@@ -252,6 +253,11 @@ class PerceptronTagger:
             decode(self._floats, seen_of([word for words in sentences for word in words]), ends, tags)
         named = [TAGS[tag] for tag in tags]
         return [named[end - len(words) : end] for end, words in zip(ends.tolist(), sentences, strict=True)]
+
+
+def _check_shape(weights: NDArray[Any]) -> None:
+    if weights.dtype != np.int8 or weights.shape[1:] != (len(TAGS),) or not len(weights):
+        raise ValueError(f"weights of {weights.dtype} {list(weights.shape)}")
 
 
 def _tokens(places: Sequence[tuple[int, int]], words: Sequence[str], tags: Sequence[str]) -> list[Token]:

@@ -1,0 +1,230 @@
+"""Sentences made to stand alone, by rules: pronouns and "the company" become names, and conjunctions are split."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from offscript.factcheck.tagging import Tagger, Token, default_tagger
+
+_PERSON_NOUNS = """actor actress artist athlete author chairman chairwoman chancellor chemist composer director doctor
+    economist engineer explorer founder governor inventor journalist king mayor mathematician minister musician novelist
+    painter philosopher physicist player poet politician president professor queen scientist singer swimmer writer"""
+_THING_NOUNS = """agency airline airport album bank bay bridge building canal castle cathedral championship church city
+    club college commission company corporation country county dam desert election factory festival film firm garden
+    group harbour hospital island journal kingdom lake library lighthouse magazine mine mountain museum nation newspaper
+    novel observatory opera orchestra organisation organization palace park party planet plant port programme project
+    province railway republic reserve river school ship society stadium state station store team temple theatre theater
+    tower town treaty tunnel university vaccine valley village volcano war zoo"""
+_FINITE_VERBS = """is are was were has had have did does can could will would may might must became began came found
+    founded gave grew held led lies lost made ran rose said sold stands took went won wrote built bought carries closed
+    contains covers crosses employs employed flows houses includes lives moved opened operates owns produces rises runs
+    serves stood uses"""
+PERSONS, THINGS = frozenset(_PERSON_NOUNS.split()), frozenset(_THING_NOUNS.split())
+_PRONOUN = re.compile(r"(He|She|It|They|His|Her|Its|Their|The ([a-z]+)(['’]s)?|This ([a-z]+))\s+", re.DOTALL)
+_LEADING = re.compile(
+    r"(?:(?:[A-Z][a-z]+ly|However|Moreover|Meanwhile|Also|Then|Today|Later|Still|Yet|But|And|So),?\s+|"
+    r"(?:In|On|Since|By|After|Before|Until|During) [^,]{1,60}, )"
+)
+_POSSESSIVE = ("His", "Her", "Its", "Their")
+_FINITE = frozenset(_FINITE_VERBS.split())
+_SPLIT = re.compile(r"(?:,|;)?\s+and\s+|;\s+")
+_CLAUSE_BREAK = re.compile(r"\b(?:who|which|whose|where|when|that|because|although|between|both)\b")
+_TRIMMED = re.compile(r"^[\s,;–—-]+|[\s,;–—-]+$")
+FEWEST_WORDS = 4
+
+
+@dataclass
+class Memory:
+    """The names that a text has used so far, latest last, and what each is: a person or a thing."""
+
+    title: str = ""
+    persons: list[str] = field(default_factory=list)
+    things: list[str] = field(default_factory=list)
+    nouns: dict[str, str] = field(default_factory=dict)  # what a thing was called: {"company": "Acme"}
+
+    def antecedent(self, word: str, noun: str) -> str:
+        """The name that a pronoun or `the company` stands for; empty where none fits."""
+        if noun:
+            if noun in self.nouns:
+                return self.nouns[noun]
+            known = self.persons if noun in PERSONS else self.things if noun in THINGS else []
+            return known[-1] if known else ""
+        if word in ("He", "She", "His", "Her"):
+            return self.persons[-1] if self.persons else ""
+        if word in ("It", "Its"):
+            return self.things[-1] if self.things else ""
+        return ""  # `they` may be anybody
+
+    def full_name(self, name: str) -> str:
+        """A surname or a short form by the longest name that ends or begins with it."""
+        known = [each for each in (*self.persons, *self.things) if len(each) > len(name)]
+        if " " in name:
+            return name
+        return next((each for each in reversed(known) if each.split()[-1] == name and each in self.persons), name)
+
+
+def stand_alone(sentences: Sequence[str], *, title: str = "", tagger: Tagger | None = None) -> list[str]:
+    """Sentences in the order of their text, with what they take from the ones before put into them.
+
+    Args:
+        sentences: Of one text.
+        title: What the text is about, for a first sentence that begins with a pronoun.
+        tagger: Finds names; the one that ships by default.
+
+    Returns:
+        As many sentences; those that need nothing, or for which no name fits, as they were.
+    """
+    tagger, memory = tagger or default_tagger(), Memory(title)
+    resolved = []
+    for sentence in sentences:
+        text = _resolved(sentence, memory)
+        resolved.append(text)
+        _remember(text, memory, tagger)
+    return resolved
+
+
+def _resolved(sentence: str, memory: Memory) -> str:
+    leading = _LEADING.match(sentence)
+    start = leading.end() if leading else 0
+    rest = sentence[start:]
+    capital = rest[:1].upper() + rest[1:]
+    if pronoun := _PRONOUN.match(capital):
+        noun = pronoun[2] or pronoun[4] or ""
+        name = memory.antecedent(pronoun[1], noun)
+        if name and not (noun and _names_itself(capital, pronoun)):
+            possessive = pronoun[1] in _POSSESSIVE or bool(pronoun[3])
+            return f"{sentence[:start]}{name}{_apostrophe(name) if possessive else ''} {capital[pronoun.end() :]}"
+        return sentence
+    first = re.match(r"([A-Z][\w-]+)(['’]s)?(?=\s+[a-z])", capital)
+    if first and (name := memory.full_name(first[1])) != first[1]:
+        return f"{sentence[:start]}{name}{first[2] or ''}{capital[first.end() :]}"
+    return sentence
+
+
+def _names_itself(sentence: str, pronoun: re.Match[str]) -> bool:
+    """`The company Acme`, `The river Rhine`, `The city of Rome` name themselves."""
+    after = sentence[pronoun.end() :]
+    return not pronoun[3] and (after[:1].isupper() or after.startswith("of "))
+
+
+def _apostrophe(name: str) -> str:
+    return "'" if name.endswith("s") else "'s"
+
+
+def _remember(sentence: str, memory: Memory, tagger: Tagger) -> None:
+    """Take in the names of a sentence; its first one, mostly its subject, is what pronouns mean next."""
+    names = [name for name in tagger.entities(sentence) if any(letter.isalpha() for letter in name)]
+    names = [name.removeprefix("The ").removeprefix("the ") for name in names]
+    for name in reversed(names):
+        place = sentence.find(name)
+        is_person = _is_person(name, sentence[: max(place, 0)], sentence[place + len(name) :], memory)
+        known = memory.persons if is_person else memory.things
+        if name in known:
+            known.remove(name)
+        known.append(name)
+    if names:
+        words = re.findall(r"[a-z]+", sentence[:200])
+        for noun in words:
+            if noun in PERSONS or noun in THINGS:
+                memory.nouns[noun] = names[0]
+                break
+
+
+def _is_person(name: str, before: str, after: str, memory: Memory) -> bool:
+    words, title = name.split(), before.split()[-1:]
+    if name in memory.persons:
+        return True
+    if name in memory.things or any(word.lower() in THINGS for word in words):
+        return False
+    told = re.match(r"[^.]{0,80}?\b(?:born|died|he|she|his|her|" + "|".join(sorted(PERSONS)) + r")\b", after)
+    return 2 <= len(words) <= 4 and (told is not None or any(word.lower() in PERSONS for word in title))
+
+
+def split_claims(sentence: str, *, tagger: Tagger | None = None) -> list[str]:
+    """The claims that a sentence joins by `and` or `;`: those with the same subject get it written out.
+
+    Args:
+        sentence: One that stands alone.
+        tagger: Finds the verbs; the one that ships by default.
+
+    Returns:
+        One claim or more; the sentence itself where a split is not sure.
+    """
+    tagger = tagger or default_tagger()
+    breaks = [found for found in _SPLIT.finditer(sentence) if not _inside_brackets(sentence, found.start())]
+    if not breaks or len(breaks) > 4:
+        return [sentence]
+    tokens = tagger.tag([sentence])[0]
+    subject = _subject(sentence, tokens)
+    if not subject:
+        return [sentence]
+    parts, start, first_clause = [], 0, True
+    for found in breaks:
+        left, right = sentence[start : found.start()], sentence[found.end() :]
+        if _CLAUSE_BREAK.search(left) and first_clause and "," not in left:
+            continue
+        if _begins_with_verb(right, tokens, found.end()) and _has_verb(left):
+            parts.append(left if first_clause else f"{subject} {left}")
+            start, first_clause = found.end(), False
+        elif _is_clause(right, tokens, found.end()) and (found[0].strip() != "and"):
+            parts.append(left if first_clause else f"{subject} {left}")
+            rest = split_claims(_with_subject(right, subject), tagger=tagger)
+            return [*map(_closed, parts), *rest] if all(map(_long_enough, parts)) else [sentence]
+    if not parts:
+        return [sentence]
+    parts.append(f"{subject} {sentence[start:]}")
+    return [_closed(part) for part in parts] if all(map(_long_enough, parts)) else [sentence]
+
+
+def _with_subject(clause: str, subject: str) -> str:
+    """A clause of its own; a pronoun that it begins with means the subject of the one before."""
+    clause = clause[:1].upper() + clause[1:]
+    pronoun = re.match(r"(He|She|It|Its|His|Her)\s+", clause)
+    if pronoun is None:
+        return clause
+    return f"{subject}{_apostrophe(subject) if pronoun[1] in _POSSESSIVE else ''} {clause[pronoun.end() :]}"
+
+
+def _subject(sentence: str, tokens: Sequence[Token]) -> str:
+    """What stands before the first finite verb."""
+    for place, token in enumerate(tokens):
+        if place and _is_finite(token):
+            return _TRIMMED.sub("", sentence[: token.start].partition(",")[0]) if place <= 12 else ""
+    return ""
+
+
+def _is_finite(token: Token) -> bool:
+    return token.text.lower() in _FINITE or (token.tag in ("VERB", "AUX") and token.text.lower().endswith(("ed", "s")))
+
+
+def _begins_with_verb(right: str, tokens: Sequence[Token], start: int) -> bool:
+    word = right.split(" ", 1)[0].strip(",.").lower()
+    token = next((each for each in tokens if each.start >= start), None)
+    return token is not None and (word in _FINITE or (token.tag in ("VERB", "AUX") and word.endswith(("ed", "s"))))
+
+
+def _is_clause(right: str, tokens: Sequence[Token], start: int) -> bool:
+    """A subject with a verb after it, within a few words."""
+    after = [each for each in tokens if each.start >= start]
+    return (
+        bool(after) and not _is_finite(after[0]) and any(_is_finite(each) for each in after[1:8]) and _has_verb(right)
+    )
+
+
+def _has_verb(text: str) -> bool:
+    words = [word.strip(",.").lower() for word in text.split()]
+    return any(word in _FINITE or (word.endswith("ed") and len(word) > 4) for word in words)
+
+
+def _inside_brackets(sentence: str, place: int) -> bool:
+    before = sentence[:place]
+    return before.count("(") > before.count(")") or before.count('"') % 2 == 1 or before.count("“") > before.count("”")
+
+
+def _long_enough(part: str) -> bool:
+    return len(part.split()) >= FEWEST_WORDS
+
+
+def _closed(part: str) -> str:
+    part = _TRIMMED.sub("", part)
+    return part if part.endswith((".", "!", "?")) else f"{part}."
