@@ -123,3 +123,77 @@ def test_only_search_needs_the_web_extra(offscript: Command, index: str, monkeyp
     done = offscript("check", "Canberra is a city", "--index", index, "--search", "searxng")
     assert done.code == 2
     assert '--search searxng needs httpx; it is not installed; pip install -e ".[web]"' in done.errors
+
+
+def test_a_file_of_claims_is_checked_and_resumed(offscript: Command, index: str, tmp_path: Path) -> None:
+    (tmp_path / "claims.csv").write_text(
+        "claim\nThe capital of Australia is Sydney.\nThe capital of Brazil is Brasilia.\n", encoding="utf-8"
+    )
+    arguments = ("check", "--file", tmp_path / "claims.csv", "--out", tmp_path / "out.jsonl", "--index", index)
+    done = offscript(*arguments, "--stance", "lexical", "--quiet")
+    assert done.code == 0
+    assert done.output.startswith(f"{tmp_path / 'out.jsonl'}: 2 claims")
+    again = offscript(*arguments, "--stance", "lexical", "--json").json
+    assert (again["known"], again["verdicts"]) == (2, {"REFUTED": 1, "SUPPORTED": 1})
+
+
+def test_later_documents_are_left_out(offscript: Command, tmp_path: Path) -> None:
+    documents = [
+        Document("old", "Bonn", "The capital of Germany is Bonn.", date="1985-01-01"),
+        Document("new", "Berlin", "The capital of Germany is Berlin.", date="1995-01-01"),
+        Document("undated", "Germany", "Germany borders Denmark."),
+    ]
+    build_index(documents, tmp_path / "dated")
+    arguments = ("check", "The capital of Germany is Bonn.", "--index", tmp_path / "dated", "--stance", "lexical")
+    before = offscript(*arguments, "--as-of", "1990-01-01", "--json").json
+    assert {each["document"]["id"] for each in before["documents"]} == {"old", "undated"}
+    assert before["verdict"] == "SUPPORTED"
+    assert len(offscript(*arguments, "--json").json["documents"]) == 3
+    assert "1985-01-01" in offscript(*arguments).output
+    assert "is no date" in offscript(*arguments, "--as-of", "soon").errors
+
+
+def test_a_text_is_checked_and_its_page_written(offscript: Command, index: str, tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# Head\n\nThe capital of Australia is Sydney. What a city!\n", encoding="utf-8")
+    arguments = ("check", "--text", tmp_path / "a.md", "--index", index, "--stance", "lexical")
+    done = offscript(*arguments, "--out", tmp_path / "a.html", "--quiet")
+    assert done.code == 0
+    assert done.output.startswith("1 claims: 0 supported")
+    assert "The capital of Australia is Canberra." in done.output
+    assert "The capital of Australia is Sydney." in (tmp_path / "a.html").read_text(encoding="utf-8")
+    found = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
+    assert found == offscript(*arguments, "--json").json
+    assert found["totals"]["REFUTED"]["count"] == 1
+
+
+def test_quotations_and_citations_are_checked(offscript: Command, index: str, tmp_path: Path) -> None:
+    text = 'He wrote "the capital of Australia is Sydney" there. The capital of Brazil is Brasilia [b].\n'
+    (tmp_path / "a.md").write_text(text, encoding="utf-8")
+    arguments = ("check", "--citations", tmp_path / "a.md", "--index", index, "--stance", "lexical")
+    lines = offscript(*arguments).output.splitlines()
+    assert lines[:3] == [
+        "quotation altered  “the capital of Australia is Sydney”",
+        "    Australia, characters 0-36",
+        "    “Sydney” stands for “Canberra”",
+    ]
+    assert lines[3].startswith("citation supported")
+    found = offscript(*arguments, "--json").json
+    assert [each["status"] for each in found["quotations"]] == ["altered"]
+    assert [each["document"] for each in found["citations"]] == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("check",), "give a claim, --file or --text"),
+        (("check", "x", "--file", "y"), "give a claim, --file or --text"),
+        (("check", "--file", "y"), "--file needs --out"),
+        (("check", "--text", "x", "--out", "y.txt"), "cannot write a page"),
+        (("check", "--text", "nowhere.md"), "no such file or folder: nowhere.md"),
+        (("check", "x", "--out", "y"), "--out is for --file and --text"),
+    ],
+)
+def test_what_to_check_is_said_once(offscript: Command, arguments: tuple[str, ...], message: str) -> None:
+    done = offscript(*arguments)
+    assert (done.code, done.output) == (2, "")
+    assert message in done.errors

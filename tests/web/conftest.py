@@ -1,11 +1,17 @@
 """A checker that answers from documents a test names, and a service on a free port of this machine."""
 
+import contextlib
+import os
+import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +23,9 @@ from offscript.factcheck.checked import Check, CheckedDocument, CheckedSentence,
 from offscript.factcheck.documents.document import Document
 from offscript.factcheck.sources import Kind
 from offscript.factcheck.stance.stance import Stance
+from offscript.studies.design import StudyDesign, StudyItem, write_study
+from offscript.studies.drawing import attention_checks
+from offscript.studies.store import RatingStore
 from offscript.web.application import create_application
 from offscript.web.checks import ClaimChecker
 from offscript.web.server import BoundedProtocol
@@ -137,3 +146,79 @@ def ask() -> Ask:
         return TestClient(application, raise_server_exceptions=False)
 
     return connect
+
+
+SCRIPT = "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
+
+
+@pytest.fixture
+def script() -> str:
+    """Markup that would change the page's title if it ran."""
+    return SCRIPT
+
+
+HostileStudy = Callable[[Path, int, int], list[str]]
+
+
+@pytest.fixture
+def hostile_study() -> HostileStudy:
+    """Write a rating study with markup in its texts, and invite people to rate so many items each."""
+
+    def write(folder: Path, people: int, each: int) -> list[str]:
+        items = [
+            StudyItem(
+                item=f"i{n}", system=f"s{n % 2}", prompt=f"the fragment {n}", text=f"the fragment {n} {SCRIPT} & more"
+            )
+            for n in range(30)
+        ]
+        told = {"title": "How expected?", "owner": "o"}
+        design = StudyDesign(kind="rating", **told, per_participant=each, ratings_per_item=25)
+        write_study(folder, design, [*items, *attention_checks(2, seed=1)])
+        return RatingStore(folder).invite(people)
+
+    return write
+
+
+class StudyService:
+    """`offscript serve --study` on one port, killed and started again."""
+
+    def __init__(self, folder: Path) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+        program = "from offscript.cli import main; main()"
+        arguments = ["serve", "--study", str(folder), "--port", str(self.port)]
+        self._command = [sys.executable, "-c", program, *arguments]
+        self._process: subprocess.Popen[bytes] | None = None
+        self.address = f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        self._process = subprocess.Popen(self._command, stderr=subprocess.DEVNULL)
+
+    def kill(self) -> None:
+        assert self._process is not None
+        os.kill(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+
+    def wait(self) -> None:
+        """Until it takes connections."""
+        for _ in range(600):
+            with contextlib.suppress(OSError):
+                socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
+                return
+            time.sleep(0.2)
+        raise TimeoutError
+
+
+@pytest.fixture
+def service() -> Iterator[Callable[[Path], StudyService]]:
+    """Serve a study's folder in a process of its own."""
+    running: list[StudyService] = []
+
+    def start(folder: Path) -> StudyService:
+        running.append(StudyService(folder))
+        running[-1].start()
+        return running[-1]
+
+    yield start
+    for each in running:
+        each.kill()

@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 
 from offscript.factcheck.checked import Check
 from offscript.models import load_model
-from offscript.web.application import create_application
+from offscript.web.application import create_application, create_audit_application
 
 
 class Unasked:
@@ -47,6 +47,19 @@ def test_audits_are_listed_and_shown_cut_off(folder: Path) -> None:
     assert page.headers["x-content-type-options"] == "nosniff"
     for wrong in ("0" * 16, "%2e%2e%2ftable.json"):
         assert client.get(f"/audits/{wrong}").status_code == 404
+
+
+def test_a_viewer_lists_audits_with_their_places_and_checks_nothing(folder: Path) -> None:
+    client = TestClient(create_audit_application(folder, hosts=("testserver",)))
+    listed = client.get("/")
+    assert str(listed.url).endswith("/audits")
+    assert "out/" in listed.text
+    assert "Check a claim" not in listed.text
+    key = listed.text.split('href="/audits/')[1].split('"')[0]
+    assert client.get(f"/audits/{key}").headers["content-security-policy"].startswith("sandbox allow-scripts;")
+    assert client.get("/check?claim=x").status_code == 404
+    assert client.get("/static/page.css").status_code == 200
+    assert client.get("/", headers={"host": "elsewhere.example"}).status_code == 400
 
 
 def test_results_that_cannot_be_read_are_left_out(tmp_path: Path) -> None:

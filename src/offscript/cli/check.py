@@ -1,39 +1,61 @@
 """`offscript check`: is a claim true, and what says so?"""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from offscript.cli._checkers import Engines, Indexes, Lexicons, PipelineName, Ratings, Risk, StanceName
-from offscript.cli._options import Json
+from offscript.cli._checkers import AsOf, Engines, Indexes, Lexicons, PipelineName, Ratings, Risk, StanceName
+from offscript.cli._options import Json, Quiet
 from offscript.factcheck.pipelines import Pipeline
 
 if TYPE_CHECKING:
     from rich.text import Text
 
     from offscript.factcheck.checked import Check, Evidence
+    from offscript.factcheck.documents import Document
+    from offscript.factcheck.pipelines import ClaimPipeline
 
 COLOURS = {"SUPPORTED": "green", "REFUTED": "red", "NOT ENOUGH INFO": "yellow"}
 SHADES = {"agree": "green", "disagree": "red", "discuss": "yellow", "unrelated": "dim"}
 
 
 def check(
-    claim: Annotated[str, typer.Argument(help="A sentence that says something of the world.")],
+    claim: Annotated[str | None, typer.Argument(help="A sentence that says something of the world.")] = None,
+    file: Annotated[
+        Path | None, typer.Option("--file", help="Check every claim of a file: .csv, .tsv, .jsonl, or a claim a line.")
+    ] = None,
+    text: Annotated[
+        str | None,
+        typer.Option("--text", help="Check all claims of a text: .md, .txt, .html, .pdf, .docx, - or a URL."),
+    ] = None,
+    citations: Annotated[
+        str | None, typer.Option("--citations", help="Check the quotations and cited documents of a text, as --text.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Where results go: JSON lines for --file, a page (.html) for --text.")
+    ] = None,
+    workers: Annotated[int, typer.Option(min=1, max=64, help="Threads that check a file, about one per core.")] = 1,
     index: Indexes = None,
     search: Engines = None,
     stance: StanceName = None,
     ratings: Ratings = None,
     lexicons: Lexicons = None,
     risk: Risk = None,
+    as_of: AsOf = None,
     pipeline: PipelineName = Pipeline.standard,
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Check a claim against documents: verdict, evidence and sources. Without --index the almanac is asked.
 
     Example: offscript check "The capital of Australia is Sydney"
     """
+    from offscript.factcheck.documents.dates import read_day
     from offscript.factcheck.pipelines import build_pipeline
 
+    _check_wishes(claim, file, text, citations, out)
+    document = _read_text(text or citations or "", raw=text is None) if text or citations else None
     checker = build_pipeline(
         pipeline.value,
         index or [],
@@ -42,8 +64,25 @@ def check(
         engines=search or [],
         lexicons=lexicons,
         risk=risk,
+        as_of=read_day(as_of) if as_of else None,
         announce=_announce,
     )
+    if file is not None and out is not None:
+        named = ",".join(map(str, index or [])) or "almanac"
+        settings = (
+            f"{pipeline.value} {checker.stance.name} {named} risk={risk} as-of={as_of} search={','.join(search or [])}"
+        )
+        _check_file(checker, file, out, settings, workers, as_json=as_json, quiet=quiet)
+        return
+    if document is not None:
+        from offscript.cli._texts import check_document, check_sources
+
+        if citations:
+            check_sources(checker, document, as_json=as_json)
+        else:
+            check_document(checker, document, out, as_json=as_json, quiet=quiet)
+        return
+    assert claim is not None
     found = checker.check(claim)
     if as_json:
         import json
@@ -51,6 +90,55 @@ def check(
         typer.echo(json.dumps(found.to_json(), ensure_ascii=False))
     else:
         _show(found)
+
+
+def _check_wishes(
+    claim: str | None, file: Path | None, text: str | None, citations: str | None, out: Path | None
+) -> None:
+    """Refuse what cannot be done before a model is loaded."""
+    from offscript.errors import OffscriptError
+
+    if [claim, file, text, citations].count(None) != 3:
+        raise OffscriptError(
+            "cannot check: give a claim, --file or --text, or --citations", next='offscript check "A claim."'
+        )
+    if file is not None and out is None:
+        raise OffscriptError("--file needs --out", next="say where results go: --out results.jsonl")
+    if out is not None and file is None and text is None:
+        raise OffscriptError("--out is for --file and --text", next="write --json to have the answer printed")
+    if text is not None and out is not None and out.suffix.lower() not in (".html", ".htm"):
+        raise OffscriptError(f"cannot write a page to {out}", next="name a .html file; its JSON is written beside it")
+
+
+def _read_text(source: str, *, raw: bool) -> "Document":
+    from offscript.factcheck.texts.reading import read_text
+
+    return read_text(source, raw=raw)
+
+
+def _check_file(
+    checker: "ClaimPipeline", file: Path, out: Path, settings: str, workers: int, *, as_json: bool, quiet: bool
+) -> None:
+    import json
+    import time
+    from collections import Counter
+
+    from offscript.cli._progress import counting, duration
+    from offscript.factcheck.batch import check_batch, read_batch
+
+    claims, started = read_batch(file), time.perf_counter()
+    with counting("check", len(claims), quiet=quiet) as progress:
+        known = check_batch(checker, claims, out, settings=settings, workers=workers, progress=progress)
+    asked = {each.id for each in claims}
+    with out.open(encoding="utf-8") as lines:
+        latest = {each["id"]: each["verdict"] for each in map(json.loads, lines)}
+    verdicts = dict(Counter(verdict for id, verdict in latest.items() if id in asked).most_common())
+    if as_json:
+        typer.echo(json.dumps({"out": str(out), "claims": len(claims), "known": known, "verdicts": verdicts}))
+        return
+    counts = ", ".join(f"{count:,} {verdict.lower()}" for verdict, count in verdicts.items())
+    resumed = f", {known:,} of them from an earlier run" if known else ""
+    typer.echo(f"{out}: {len(claims):,} claims{resumed}, {duration(time.perf_counter() - started)}: {counts}")
 
 
 def _announce(message: str) -> None:
@@ -89,9 +177,10 @@ def _line(found: "Check", evidence: "Evidence") -> "Text":
     sentence = document.sentences[evidence.sentence]
     label = sentence.stance.label
     source = document.document.url or document.document.id
+    named = document.document.title or document.document.id
     mark = "▶ " if evidence == found.deciding else "  "  # the sentence that decides
     return Text.assemble(
         (f"{mark}{label:<10}", SHADES[label]),
         (sentence.text, SHADES[label]),
-        (f"  ({document.document.title or document.document.id}, {document.kind.value}, {source})", "dim"),
+        (f"  ({', '.join(filter(None, (named, document.kind.value, source, document.document.date)))})", "dim"),
     )

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -12,7 +12,8 @@ from offscript.cli._options import Json, Quiet
 if TYPE_CHECKING:
     from offscript._types import Count
     from offscript.factcheck.documents import Document
-    from offscript.factcheck.index import Index
+    from offscript.factcheck.documents.tables import Columns
+    from offscript.factcheck.index import Index, Update
 
 STOP_WORDS, STEMMER = "english", "porter"
 
@@ -20,20 +21,32 @@ STOP_WORDS, STEMMER = "english", "porter"
 def index(
     sources: Annotated[
         list[str] | None,
-        typer.Argument(metavar="SOURCE…", help="JSONL, text, Wikipedia dump or test collection; a folder; hf:NAME."),
+        typer.Argument(metavar="SOURCE…", help="A folder; a file of any known layout (docs/retrieval.md); hf:NAME."),
     ] = None,
     out: Annotated[Path, typer.Option("--out", help="Folder of the index.")] = Path("index"),
     format: Annotated[
-        str, typer.Option(help="auto, jsonl, text, wikipedia, cranfield, trec, npl, scifact or fever.")
+        str,
+        typer.Option(
+            help="auto, text, markdown, html, pdf, docx, epub, mbox, eml, csv, json, jsonl, zim, wikipedia, cranfield, "
+            "trec, npl, scifact or fever."
+        ),
     ] = "auto",
+    column: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ROLE=NAME", help="Column of tables or JSON that is id, title, text, url or date."),
+    ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Take the place of an index that is there.")] = False,
     add: Annotated[bool, typer.Option("--add", help="Add to the index; a document of a known id is replaced.")] = False,
+    update: Annotated[
+        bool,
+        typer.Option("--update", help="Follow the folder that the index was made of: changed, new, deleted files."),
+    ] = False,
     delete: Annotated[list[str] | None, typer.Option("--delete", metavar="ID", help="Delete a document.")] = None,
     merge: Annotated[bool, typer.Option("--merge", help="Make one file of all, without deleted documents.")] = False,
     check: Annotated[bool, typer.Option("--check", help="Check every file of the index at --out.")] = False,
     stop_words: Annotated[str | None, typer.Option(help="english or none; english by default.")] = None,
     stemmer: Annotated[str | None, typer.Option(help="none, porter, english, german …; porter by default.")] = None,
-    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Read only so many documents.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Read only this many documents.")] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -43,33 +56,71 @@ def index(
     """
     import time
 
-    from offscript.factcheck.analysis import Analyzer
-    from offscript.factcheck.index import (
-        add_documents,
-        build_index,
-        check_index,
-        delete_documents,
-        merge_index,
-        open_index,
-    )
+    from offscript.factcheck.index import check_index, delete_documents, merge_index, open_index
 
     started = time.perf_counter()
-    _check_wishes(bool(sources), add, bool(delete), merge, check, bool(stop_words or stemmer))
+    _check_wishes(bool(sources), add, bool(delete), merge, check, bool(stop_words or stemmer), update)
+    outcome = None
     with _following(quiet=quiet) as progress:
         if delete:
             delete_documents(out, delete)
-        if sources and add:
-            add_documents(out, _documents(sources, format, limit), progress=progress)
+        if update:
+            from offscript.factcheck.index import update_index
+
+            outcome = update_index(out, progress=progress)
         elif sources:
-            _keep_existing(out, replace=replace)
-            analyzer = Analyzer(stop_words or STOP_WORDS, stemmer or STEMMER)
-            build_index(_documents(sources, format, limit), out, analyzer=analyzer, progress=progress)
+            if not add:
+                _keep_existing(out, replace=replace)
+            reading = Reading(sources, format, column or [], limit, add, (stop_words, stemmer))
+            outcome = reading.write(out, progress)
         if merge:
             merge_index(out)
-    _show(check_index(out) if check else open_index(out, verify=False), time.perf_counter() - started, as_json=as_json)
+    index = check_index(out) if check else open_index(out, verify=False)
+    _show(index, outcome, time.perf_counter() - started, as_json=as_json)
 
 
-def _show(found: "Index", seconds: float, *, as_json: bool) -> None:
+class Reading(NamedTuple):
+    """What is read, how, and whether it is added."""
+
+    sources: list[str]
+    format: str
+    column: list[str]
+    limit: int | None
+    add: bool
+    analysis: tuple[str | None, str | None]
+
+    def write(self, out: Path, progress: "Count") -> "Update | None":
+        """Index the sources; what became of their files, where they are files that can be followed."""
+        from offscript.factcheck.analysis import Analyzer
+        from offscript.factcheck.documents.readers import check_format
+        from offscript.factcheck.documents.tables import read_columns
+        from offscript.factcheck.index import add_documents, build_index, index_files
+        from offscript.factcheck.index.following import follows_files
+
+        columns, analyzer = (
+            read_columns(self.column),
+            Analyzer(self.analysis[0] or STOP_WORDS, self.analysis[1] or STEMMER),
+        )
+        check_format(self.format)
+        if self.limit is None and follows_files(self.sources):
+            return index_files(
+                self.sources,
+                out,
+                format=self.format,  # type: ignore[arg-type]
+                columns=columns,
+                analyzer=analyzer,
+                add=self.add,
+                progress=progress,
+            )
+        documents = _documents(self.sources, self.format, columns, self.limit)
+        if self.add:
+            add_documents(out, documents, progress=progress)
+        else:
+            build_index(documents, out, analyzer=analyzer, progress=progress)
+        return None
+
+
+def _show(found: "Index", outcome: "Update | None", seconds: float, *, as_json: bool) -> None:
     import json
 
     report = {
@@ -79,21 +130,54 @@ def _show(found: "Index", seconds: float, *, as_json: bool) -> None:
         "analyzer": found.analyzer.settings(),
         "bytes": sum(path.stat().st_size for path in found.folder.iterdir() if path.is_file()),
         "seconds": seconds,
+        **(outcome.to_json() if outcome else {}),
     }
+    if outcome:
+        _name_skipped(outcome)
     if as_json:
         typer.echo(json.dumps(report, ensure_ascii=False))
         return
-    typer.echo(f"{found.folder}: {len(found):,} documents, {found.tokens:,} tokens, {seconds:.1f} s")
+    files = f"; files: {_counts(outcome)}" if outcome and _counts(outcome) else ""
+    typer.echo(f"{found.folder}: {len(found):,} documents, {found.tokens:,} tokens, {seconds:.1f} s{files}")
 
 
-def _check_wishes(sources: bool, add: bool, delete: bool, merge: bool, check: bool, analysis: bool) -> None:
+def _counts(outcome: "Update") -> str:
+    """The counts of files that are not zero."""
+    counts = {
+        "new": outcome.added,
+        "changed": outcome.changed,
+        "removed": outcome.removed,
+        "unchanged": outcome.unchanged,
+        "skipped": len(outcome.skipped),
+    }
+    return ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
+
+
+def _name_skipped(outcome: "Update") -> None:
+    """A line on standard error for every file that was not read, and one for pictures and the like."""
+    for state in outcome.skipped:
+        typer.echo(f"skipped {state.name}: {state.fault}", err=True)
+    if outcome.beside:
+        kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(outcome.beside.items()))
+        typer.echo(f"not documents: {kinds}", err=True)
+
+
+def _check_wishes(
+    sources: bool, add: bool, delete: bool, merge: bool, check: bool, analysis: bool, update: bool
+) -> None:
     from offscript.errors import OffscriptError
 
+    if update and (sources or add):
+        raise OffscriptError(
+            "--update takes no documents",
+            why="it follows the folders that the index was made of",
+            next="write offscript index --update --out DIR, or add documents with --add",
+        )
     if add and not sources:
         raise OffscriptError(
             "cannot --add without documents", next="name what to add: offscript index SOURCE --add --out DIR"
         )
-    if not (sources or delete or merge or check):
+    if not (sources or delete or merge or check or update):
         raise OffscriptError("cannot build an index: no documents named", next="write offscript index SOURCE --out DIR")
     if sources and (delete or merge) and not add:
         raise OffscriptError(
@@ -117,12 +201,12 @@ def _keep_existing(out: Path, *, replace: bool) -> None:
         )
 
 
-def _documents(sources: list[str], format: str, limit: int | None) -> Iterator["Document"]:
+def _documents(sources: list[str], format: str, columns: "Columns", limit: int | None) -> Iterator["Document"]:
     from itertools import chain, islice
 
     from offscript.factcheck.documents import read_documents
 
-    readers = [read_documents(source, format=format) for source in sources]  # type: ignore[arg-type]
+    readers = [read_documents(source, format=format, columns=columns) for source in sources]  # type: ignore[arg-type]
     return islice(chain.from_iterable(readers), limit)
 
 

@@ -7,12 +7,13 @@ from pathlib import Path
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from offscript import __version__
 from offscript.errors import OffscriptError
-from offscript.web import api, pages
+from offscript.web import api, jobs, pages
 from offscript.web.checks import Checks, ClaimChecker, Limits, OverloadedError
+from offscript.web.files import static
 from offscript.web.pages import render
 from offscript.web.reading import Cues
 from offscript.web.security import CACHE_CONTROL, EVERY_HOST, HEADERS, Guard
@@ -43,10 +44,13 @@ def create_application(
     """
     limits = limits or Limits()
     checks = Checks(checker, limits)
+    local = limits.checks_a_minute is None  # else a check asks a search engine, and visitors are counted
+    running = jobs.Jobs(checks, allowed=local)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
+        running.close()
         checks.close()
 
     application = FastAPI(
@@ -59,19 +63,53 @@ def create_application(
         lifespan=lifespan,
     )
     application.state.checks, application.state.cues = checks, cues or (lambda text: {})
+    application.state.jobs, application.state.searchable = running, local
     application.include_router(api.router)
+    application.include_router(jobs.router)
     application.include_router(pages.router)
-    application.state.audits = audits
-    if audits is not None:
+    _show_audits(application, audits)
+    _explain_faults(application)
+    application.add_middleware(Guard, hosts=hosts, checks_a_minute=limits.checks_a_minute)
+    return application
+
+
+def create_audit_application(folder: Path, *, hosts: Sequence[str] = EVERY_HOST) -> FastAPI:
+    """An application that shows the audits below a folder, with their places, and checks nothing.
+
+    Args:
+        folder: Where audits are stored.
+        hosts: The names that the service answers to; see `create_application`.
+
+    Returns:
+        The application; `offscript view` runs it for this machine alone.
+    """
+    application = FastAPI(title="offscript audits", version=__version__, openapi_url=None, redirect_slashes=False)
+    application.add_api_route("/", _to_audits, include_in_schema=False)
+    application.add_api_route("/static/{name}", static, include_in_schema=False)
+    application.state.places = True
+    _show_audits(application, folder)
+    _explain_faults(application)
+    application.add_middleware(Guard, hosts=hosts)
+    return application
+
+
+async def _to_audits() -> Response:
+    return RedirectResponse("/audits")
+
+
+def _show_audits(application: FastAPI, folder: Path | None) -> None:
+    application.state.audits = folder
+    if folder is not None:
         from offscript.web.audits import router
 
         application.include_router(router)
+
+
+def _explain_faults(application: FastAPI) -> None:
     application.add_exception_handler(OffscriptError, _refused)
     application.add_exception_handler(RequestValidationError, _misread)
     application.add_exception_handler(HTTPException, _not_served)
     application.add_exception_handler(Exception, _failed)
-    application.add_middleware(Guard, hosts=hosts, checks_a_minute=limits.checks_a_minute)
-    return application
 
 
 async def _refused(request: Request, fault: Exception) -> Response:

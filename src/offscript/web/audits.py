@@ -25,11 +25,12 @@ router = APIRouter(include_in_schema=False, prefix="/audits")
 
 
 class StoredAudit(NamedTuple):
-    """An audit by a key that tells nothing of where it lies."""
+    """An audit by a key that tells nothing of where it lies; its place is shown only on the user's own machine."""
 
     key: str
     model: str
     date: str
+    place: str
     results: Path
 
 
@@ -46,15 +47,18 @@ def _stored(results: Path, folder: Path) -> StoredAudit | None:
         model = str(document["model_name"])
     except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
-    key = hashlib.sha256(str(results.relative_to(folder)).encode("utf-8", "replace")).hexdigest()[:16]
-    return StoredAudit(key, model, date, results)
+    place = results.relative_to(folder)
+    key = hashlib.sha256(str(place).encode("utf-8", "replace")).hexdigest()[:16]
+    return StoredAudit(key, model, date, str(place.parent), results)
 
 
 @router.get("")
 async def audits(request: Request) -> Response:
     """All audits."""
-    listed = await run_in_threadpool(stored_audits, request.app.state.audits)
-    return render(request, "audits.html.j2", listed=listed)
+    state = request.app.state
+    listed = await run_in_threadpool(stored_audits, state.audits)
+    places = getattr(state, "places", False)
+    return render(request, "audits.html.j2", listed=listed, places=places, folder=state.audits)
 
 
 @router.get("/{key}")

@@ -23,7 +23,13 @@ router.add_api_route("/static/{name}", static)
 
 def render(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
     """A page; text that is no valid Unicode is shown with replacement characters."""
-    common = {"version": __version__, "longest_claim": LONGEST_CLAIM, "audits": request.app.state.audits is not None}
+    state = request.app.state
+    common = {
+        "version": __version__,
+        "longest_claim": LONGEST_CLAIM,
+        "audits": state.audits is not None,
+        "checks": hasattr(state, "checks"),
+    }
     text = environment().get_template(template).render(**common, **values)
     return HTMLResponse(text.encode("utf-8", "replace"), status_code=status)
 
