@@ -10,7 +10,6 @@ from safetensors.torch import save_file
 from torch import nn
 
 from offscript.errors import OffscriptError
-from offscript.learning import checkpoints
 from offscript.learning.checkpoints import Standing, read_checkpoint, read_weights, resume, write_checkpoint
 
 STANDING = Standing("recipe", "data", step=3, best=1.25, best_step=2, waited=1, reductions=2, seconds=4.5)
@@ -131,7 +130,7 @@ def test_a_write_that_fails_leaves_the_old_file(written: Path, monkeypatch: pyte
         raise OSError("no space left")
 
     before = written.read_bytes()
-    monkeypatch.setattr(checkpoints, "save_file", fail)
+    monkeypatch.setattr("safetensors.torch.save_file", fail)
     network, optimiser = _network(5)
     with pytest.raises(OSError, match="no space"):
         write_checkpoint(written, {"model": network}, {"model": optimiser}, STANDING)

@@ -13,7 +13,8 @@ from offscript.errors import OffscriptError
 from offscript.measures._figures import Figure
 from offscript.measures.distances import distances
 from offscript.measures.exposure.anchored import PLAIN_DISTANCES, measure_exposure_gap, usual_prefix
-from offscript.measures.exposure.gap import Partition, Tables, gap_figures, slopes, windows_of
+from offscript.measures.exposure.gap import Partition, Tables, gap_figures, windows_of
+from offscript.measures.exposure.studentised import slopes
 from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
 from offscript.sampling.generation import generate
 
@@ -75,7 +76,7 @@ def test_tables_average_over_windows_and_count_alike() -> None:
 def test_slopes_are_derivatives(name: str) -> None:
     p, q = (torch.tensor([side], dtype=torch.float64) for side in ([0.5, 0.3, 0.2], [0.2, 0.2, 0.6]))
     value = float(distances(p.log(), q.log(), [name])[name])
-    for place, slope in enumerate(slopes(name, p, q, np.array([value]))):
+    for place, slope in enumerate(slopes(name, p, q)):
         for token in range(3):
             moved = [p.clone(), q.clone()]
             moved[place][0, token] += 1e-6

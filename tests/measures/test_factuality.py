@@ -52,7 +52,7 @@ def _found(sentence: str, checker: Checker) -> Factuality:
 def test_what_a_model_says_is_checked(checker: Checker, sentence: str, verdict: str) -> None:
     found = _found(sentence, checker)
     values = {entry.name: entry.value for entry in found.measurements}
-    for sampler in ("top-k;k=1", "nucleus;p=0.9"):
+    for sampler in ("top-k,k=1", "nucleus,p=0.9"):
         assert values[f"{sampler}.{PROMPTED}.{verdict}"] == 1
         assert values[f"{sampler}.{FREE}.{verdict}"] == 1
         assert values[f"{sampler}.{PROMPTED}.checkable"] == values[f"{sampler}.{FREE}.checkable"] == 1
@@ -82,8 +82,8 @@ def test_statements_with_unknown_words_are_not_checked(checker: Checker) -> None
     found = measure_factuality(model, checker, ["top-k,k=1"], samples=1, length=7, seed=1)
     assert found.statements == []
     assert {entry.name: entry.value for entry in found.measurements} == {
-        f"top-k;k=1.{PROMPTED}.checkable": 0,
-        f"top-k;k=1.{FREE}.checkable": 0,
+        f"top-k,k=1.{PROMPTED}.checkable": 0,
+        f"top-k,k=1.{FREE}.checkable": 0,
     }
 
 
@@ -105,7 +105,7 @@ def test_checkable_sentences(sentence: str, checkable: bool) -> None:
 
 def test_the_last_sampler_is_compared_with_the_first_prompt_by_prompt(checker: Checker) -> None:
     figures = {entry.name: entry for entry in _found("The capital of Australia is Sydney .", checker).measurements}
-    assert figures["nucleus;p=0.9.prompted.supported_of_decided"].value == 0
+    assert figures["nucleus,p=0.9.prompted.supported_of_decided"].value == 0
     change = figures["change.prompted.supported_of_decided"]
     assert (change.value, change.recipe["from"], change.recipe["to"]) == (0, "top-k,k=1", "nucleus,p=0.9")
     assert 0 in figures["change.prompted.not_enough_info"].interval

@@ -1,4 +1,5 @@
 import dataclasses
+import hashlib
 import json
 import math
 
@@ -41,7 +42,9 @@ def measurements(draw: st.DrawFn) -> Measurement:
     return Measurement(
         question=draw(st.from_regex(r"[a-z][a-z0-9_-]{0,8}", fullmatch=True)),
         name=draw(
-            st.sampled_from(["ppl", "recall@10", "self_bleu_4", "f1.NOT ENOUGH INFO", "gender.intrasentence.lms"])
+            st.sampled_from(
+                ["ppl", "self_bleu_4", "f1.NOT ENOUGH INFO", "top-k,k=5.entropy_3", "gender.intrasentence.lms"]
+            )
         ),
         value=value,
         standard_error=draw(st.floats(min_value=0)),
@@ -82,8 +85,16 @@ def test_a_figure_without_an_interval_cannot_be_made() -> None:
         Measurement(value=1.0, standard_error=0.1, interval=None, **FIELDS)  # type: ignore[arg-type]
 
 
+def test_a_sampler_in_an_old_name_is_written_as_it_is_typed() -> None:
+    new = Measurement(value=1.0, standard_error=0.1, interval=BAND, **FIELDS)
+    assert (
+        Measurement.from_json({**new.to_json(), "name": "nucleus;p=0.9.self_bleu_4"}).name
+        == "nucleus,p=0.9.self_bleu_4"
+    )
+
+
 @pytest.mark.parametrize(
-    "name", ["", "ci", "alias", "ppl_stderr", "by_length.eb_c.js", "acc,none", " ppl", "two\nlines"]
+    "name", ["", "ci", "alias", "ppl_stderr", "by_length.eb_c.js", "ppl,weight", " ppl", "two\nlines"]
 )
 def test_names_that_results_keep_for_other_things_are_refused(name: str) -> None:
     with pytest.raises(OffscriptError, match="a measurement named"):
@@ -134,6 +145,12 @@ def test_the_hash_knows_every_setting_but_not_their_order_or_the_machine() -> No
     assert recipe_hash(recipe) == recipe_hash(same)
     for other in ({**recipe, "model": "b"}, {**recipe, "sampler": {"p": 0.95, "k": 3}}, {**recipe, "seed": 0}):
         assert recipe_hash(other) != recipe_hash(recipe)
+
+
+def test_the_hash_is_that_of_the_recipe_as_text() -> None:
+    """Stored answers are found by it: it must not change, also where a name is not ASCII."""
+    text = '{"length":3,"model":"modèle/ß"}'
+    assert recipe_hash({"model": "modèle/ß", "length": 3}) == hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def test_numbers_of_different_kind_hash_differently_only_if_json_writes_them_differently() -> None:

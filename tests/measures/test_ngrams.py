@@ -88,3 +88,13 @@ def test_what_is_not_tokenised_is_refused() -> None:
         tabulate(["a cat"])
     with pytest.raises(OffscriptError, match=r"an array of float64 of shape \(2, 2\); give token ids"):
         tabulate(np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize("bits", [61, 62])
+def test_keys_that_just_fit_and_just_do_not_are_sorted_alike(bits: int) -> None:
+    """With 62 bits a key and a position need 64, and one number of 64 bits has a sign."""
+    bound = (1 << bits) + 2
+    keys, positions = np.array([bound - 1, 5, bound - 2]), np.array([0, 0, 1])
+    in_order, places = ngrams._sort_together(keys, positions, bound)
+    assert in_order.tolist() == [5, bound - 2, bound - 1]
+    assert places.tolist() == [0, 1, 0]

@@ -6,8 +6,10 @@ import pytest
 import torch
 from torch import Tensor
 
+from offscript.corpora.pieces import PieceVocabulary
 from offscript.corpora.vocabularies import WordVocabulary
 from offscript.measures.pace import FEW, MANY, measure_pace
+from offscript.models.encoder_decoder import EncoderDecoder, EncoderDecoderSettings
 from offscript.models.language_model import HistoryModel
 
 
@@ -39,3 +41,16 @@ def test_a_fast_model_is_measured_on_a_batch_and_two_take_longer_than_one() -> N
     assert fast.rows[-1] == MANY[0]
     assert measure_pace([fast, Paced(0.01)]) < alone
     assert measure_pace([fast], rows=4) == pytest.approx(4 / 0.01, rel=0.7)
+
+
+def test_a_model_with_an_encoder_is_measured_on_made_up_sources() -> None:
+    vocabulary = PieceVocabulary.learn(["a red dog", "a very old woman runs"] * 3, 300)
+    small, large = (
+        EncoderDecoder(
+            vocabulary,
+            EncoderDecoderSettings(width=width, inner=width, encoder_layers=2, decoder_layers=2, heads=2),
+        ).eval()
+        for width in (8, 512)
+    )
+    paces = [measure_pace([each], rows=16) for each in (small, large)]
+    assert paces[0] > paces[1] > 0

@@ -13,6 +13,7 @@ from offscript.corpora.vocabularies import WordVocabulary
 from offscript.errors import OffscriptError
 from offscript.measures.bleu import sentence_bleu
 from offscript.measures.measurement import Measurement
+from offscript.measures.recovery import estimation as recovery
 from offscript.measures.recovery.estimation import PAPER_SOURCES, continuations, measure_recovery, side_by_side
 from offscript.models.language_model import LanguageModel, Scored, State, checked_positions, preceded_by_start
 
@@ -190,3 +191,33 @@ def test_bad_input_is_refused(changes: dict[str, Any], message: str) -> None:
     settings = {"oracle": ORACLE, **SETTINGS, "samples": 10, **changes}
     with pytest.raises(OffscriptError, match=message):
         measure_recovery(MODEL, **settings)
+
+
+class Closing(Chain):
+    """A chain whose second token ends a sequence; what follows the end is known as well."""
+
+    def __init__(self, table: list[list[float]], name: str = "closing") -> None:
+        super().__init__(table, name)
+        self.vocabulary = WordVocabulary(["w0", "w1", "w2"], end="w1", unknown=None)
+
+
+def test_sequences_go_on_after_an_end() -> None:
+    """Prefixes, continuations and references are as long as they are asked for: what follows an end counts too."""
+    table = [[0.4, 0.4, 0.2]] * 4
+    drawn = continuations(
+        Closing(table), Closing(table), samples=200, length=6, prefix=3, seed=1, sources=["model", "data"]
+    )
+    references = recovery._references(
+        Closing(table), None, samples=200, length=6, seed=1, batch_size=256, progress=None
+    )
+    for rows in (drawn["model"], drawn["data"], references):
+        for place in range(5):
+            assert set(rows[rows[:, place] == 1, place + 1].tolist()) == {0, 1, 2}
+
+
+def test_the_shortest_prefix_and_the_shortest_sequence_are_measured() -> None:
+    shortest: dict[str, Any] = {"samples": 20, "length": 3, "prefix": 1, "seed": 1, "window": 2, "order": 2}
+    found = by_name(measure_recovery(MODEL, ORACLE, sources=["data"], **shortest))
+    assert len(found) > 0
+    with pytest.raises(OffscriptError, match="sequences of 2 tokens with a prefix of 1"):
+        measure_recovery(MODEL, ORACLE, sources=["data"], **{**shortest, "length": 2})

@@ -81,6 +81,7 @@ def _lines(path: Path, rows: list[dict[str, Any]]) -> None:
 
 SMALL: dict[str, dict[str, Any]] = {
     "approximation": {"draws": 20, "step": 20, "highest": 40, "subset": 4, "length": 6, "samples": 4},
+    "divergence": {"samples": 20, "length": 8},
     "diversity": {"samples": 10, "length": 8},
     "exposure": {"samples": 20, "length": 6},
     "factuality": {"samples": 2, "length": 8, "samplers": ["tempered,temperature=1.0"]},
@@ -116,6 +117,8 @@ def _subject_flags(question: Question[Any]) -> list[str]:
         flags += ["--oracle", "oracle"]
     if Need.corpus in taken:
         flags += ["--corpus", "text.txt"]
+    if Need.against in taken:
+        flags += ["--against", "oracle"]
     return [*flags, "--data", "tests.json"] if Need.associations in taken else flags
 
 
@@ -150,7 +153,9 @@ def test_it_runs_from_measure(question: Question[Any]) -> None:
 
 @every
 def test_it_runs_in_an_audit(question: Question[Any], tmp_path: Path) -> None:
-    subject = Subject(_model(question), "oracle", ["text.txt"], associations="tests.json", length=12, limit=30)
+    second = "oracle" if Need.against in question.needs else None
+    more = {"associations": "tests.json", "against": second, "length": 12, "limit": 30}
+    subject = Subject(_model(question), "oracle", ["text.txt"], **more)
     changes = SMALL.get(question.name, {})
     record = run_audit(subject, plan_audit(subject, [question.name], {question.name: changes}), tmp_path)
     assert [answer.name for answer in record.answers] == [question.name]
@@ -162,6 +167,8 @@ def test_it_runs_in_an_experiment(question: Question[Any], tmp_path: Path) -> No
     settings = {**SMALL.get(question.name, {})}
     if Need.associations in question.needs:
         settings["associations"] = "tests.json"
+    if Need.against in question.needs:
+        settings["against"] = "oracle"
     if Need.corpus in question.takes:
         settings["corpus"] = ["text.txt"]
     experiment = Experiment(
@@ -183,20 +190,3 @@ def test_listings_and_reference_are_current(repository_tool: Callable[[str], Any
     assert tool.REFERENCE.read_text(encoding="utf-8") == tool.reference(), message
     assert tool.VERBS.read_text(encoding="utf-8") == tool.verbs(), message
     assert tool.NAMES.read_text(encoding="utf-8") == tool.names(), message
-
-
-@pytest.fixture
-def repository_tool() -> Callable[[str], Any]:
-    """A script of `tools/` as a module."""
-    import importlib.util
-
-    def load(name: str) -> Any:
-        path = Path(__file__).resolve().parents[2] / "tools" / f"{name}.py"
-        spec = importlib.util.spec_from_file_location(name, path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module
-
-    return load

@@ -73,7 +73,7 @@ def test_scores_are_those_of_the_whole_sequences(model: LSTMLanguageModel) -> No
     assert np.array_equal(setting.quality, sentence_bleu(rows, references, highest_order=2).scores[:, 1])
     assert np.array_equal(setting.diversity, leave_one_out_bleu(rows, highest_order=2).scores[:, 1])
     names = [entry.name for entry in sweep.measurements()]
-    assert names == ["top-k;k=3.corpus_bleu_2", "top-k;k=3.self_bleu_2", "top-k;k=3.entropy_3"]
+    assert names == ["top-k,k=3.corpus_bleu_2", "top-k,k=3.self_bleu_2", "top-k,k=3.entropy_3"]
     [entropy] = [entry.value for entry in measure_diversity(rows, tokenization="ids") if entry.name == "entropy_3"]
     assert setting.entropy is not None
     assert setting.entropy.value == pytest.approx(entropy)
@@ -191,7 +191,7 @@ def test_settings_are_held_against_the_best_as_diverse_as_real_text() -> None:
     )
     real = Estimate(0.3, 0.01, Interval(0.28, 0.32, 0.95, "t"))
     figures = {entry.name: entry for entry in Sweep(settings, 4, {}, 0, 0.0).behind_best(real)}
-    assert set(figures) == {"equal;x=0.3.behind_best", "worse;x=0.3.behind_best"}
-    assert 0 in figures["equal;x=0.3.behind_best"].interval
-    assert figures["worse;x=0.3.behind_best"].interval.lower > 0
-    assert figures["worse;x=0.3.behind_best"].recipe["best"] == "best,x=0.3"
+    assert set(figures) == {"equal,x=0.3.behind_best", "worse,x=0.3.behind_best"}
+    assert 0 in figures["equal,x=0.3.behind_best"].interval
+    assert figures["worse,x=0.3.behind_best"].interval.lower > 0
+    assert figures["worse,x=0.3.behind_best"].recipe["best"] == "best,x=0.3"

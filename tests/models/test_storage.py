@@ -88,7 +88,7 @@ def test_a_card_is_written_last(saved: Path, monkeypatch: pytest.MonkeyPatch) ->
     def fail(*_: Any, **__: Any) -> None:
         raise OSError("no space left")
 
-    monkeypatch.setattr("offscript.models.storage.save_file", fail)
+    monkeypatch.setattr("safetensors.torch.save_file", fail)
     with pytest.raises(OSError, match="no space"):
         save(MODELS["transformer"](), saved)
     with pytest.raises(OffscriptError, match=r"holds no model; there is no card\.json"):

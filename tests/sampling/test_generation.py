@@ -17,7 +17,7 @@ from offscript.models.language_model import State
 from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
 from offscript.models.tabular import Tabular
 from offscript.models.transformer import TransformerLanguageModel, TransformerSettings
-from offscript.sampling import generate, generate_each, texts
+from offscript.sampling import generate, generate_each, generation, texts
 from offscript.sampling.generation import lengths_until
 from offscript.sampling.transforms import parse_transform
 
@@ -250,3 +250,13 @@ def test_senseless_requests_are_refused(
 def test_no_transform_at_all_is_refused(network: LanguageModel) -> None:
     with pytest.raises(OffscriptError, match="no transform"):
         generate_each(network, [], 1, 1, seed=1)
+
+
+def test_more_tokens_than_fit_in_memory_are_refused_before_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = _network("lstm")
+    with pytest.raises(OffscriptError, match="cannot draw 21474836472 sequences of 3 tokens at once"):
+        generate(model, 21474836472, 3, seed=1)
+    monkeypatch.setattr(generation, "MOST_TOKENS", 30)
+    assert generate(model, 10, 3, seed=1).tokens.shape == (10, 3)
+    with pytest.raises(OffscriptError, match="cannot draw 11 sequences"):
+        generate(model, 11, 3, seed=1)

@@ -183,3 +183,9 @@ def test_parts_drawn_apart_make_up_the_whole(rate: float, first: int, cut: int) 
     ):
         whole = make(histories, first)
         assert torch.equal(torch.cat([make(histories[:cut], first), make(histories[cut:], first + cut)]), whole)
+
+
+def test_every_purpose_has_a_stream_of_its_own_and_keeps_it() -> None:
+    """Another stream would give other figures for the recipe of a stored answer; 0 draws tokens, 3 transforms them."""
+    streams = (module._WHERE, module._WHAT, module._CHOICE, module._ORDER, module._TOKENS, module._EXCHANGE)
+    assert streams == (1, 2, 4, 5, 6, 7)

@@ -1,5 +1,6 @@
 import math
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -256,3 +257,28 @@ def test_transforms_do_not_draw_with_the_numbers_that_choose_tokens() -> None:
     NoisedTopK(3, 0.5)(torch.zeros(2, 7), Watching(1), step=4, first_row=9)
     RandomTopK(3)(torch.zeros(2, 7), Watching(1), step=4, first_row=9)
     assert asked == [(4, 9, 2, 7, 3), (4, 9, 2, 3, 3), (4, 9, 2, 1, 3)]
+
+
+@pytest.mark.parametrize(
+    ("build", "value"),
+    [
+        (RandomMask, 1.01),
+        (RandomMask, 0.0),
+        (RandomMaskAll, 1.0),
+        (lambda weight: NoisedTopK(2, weight), 1.01),
+        (lambda k: NoisedTopK(k, 0.5), 0),
+        (RandomTopK, 0),
+    ],
+)
+def test_random_transforms_have_bounds(build: Any, value: float) -> None:
+    with pytest.raises(OffscriptError):
+        build(value)
+
+
+def test_random_top_k_keeps_one_to_all_tokens() -> None:
+    """k = ⌊1 + M u⌋: each of 1 … M for its share of the numbers, and never more tokens than there are."""
+    log_probs = torch.tensor([[0.4, 0.3, 0.2, 0.1]]).log().expand(5, -1)
+    uniforms = torch.tensor([[0.0], [0.249], [0.25], [0.74], [0.999]])
+    kept = RandomTopK(4).weigh(log_probs, uniforms).isfinite().sum(dim=1)
+    assert kept.tolist() == [1, 1, 2, 3, 4]
+    assert RandomTopK(400).weigh(log_probs, uniforms).isfinite().sum(dim=1).tolist() == [1, 4, 4, 4, 4]

@@ -1,45 +1,26 @@
 """The rows of the coverage table from fixed seeds: no method covers less than it should; and what shares get."""
 
-import importlib.util
-import sys
-from collections.abc import Iterator
-from pathlib import Path
-from types import ModuleType
-
+import coverage_table
 import numpy as np
 import pytest
 
 from offscript.statistics import mean_by_length, mean_interval, proportion_interval, rate_interval
 
-SCRIPT = Path(__file__).resolve().parents[2] / "tools" / "coverage_table.py"
-
-
-@pytest.fixture(scope="module")
-def table() -> Iterator[ModuleType]:
-    specification = importlib.util.spec_from_file_location("coverage_table", SCRIPT)
-    assert specification is not None
-    assert specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    sys.modules["coverage_table"] = module
-    specification.loader.exec_module(module)
-    yield module
-    del sys.modules["coverage_table"]
-
 
 @pytest.mark.slow
-def test_every_row_covers(table: ModuleType) -> None:
+def test_every_row_covers() -> None:
     slack = 0.02  # three standard errors of 600 samples
     low = {}
-    for case in table.cases():
+    for case in coverage_table.cases():
         share = case.coverage(600)
-        if share < table.RANGE[0] - slack and not case.comparison:
+        if share < coverage_table.RANGE[0] - slack and not case.comparison:
             low[f"{case.figure}, {case.size}, {case.population}"] = share
     assert low == {}
 
 
-def test_the_page_marks_what_lies_outside(table: ModuleType) -> None:
-    rows = [(case, share) for case, share in zip(table.cases(), (0.95, 0.90), strict=False)]
-    page = table.page(rows, 100)
+def test_the_page_marks_what_lies_outside() -> None:
+    rows = [(case, share) for case, share in zip(coverage_table.cases(), (0.95, 0.90), strict=False)]
+    page = coverage_table.page(rows, 100)
     assert "| 95.0 % |" in page
     assert "| **90.0 %** |" in page
 

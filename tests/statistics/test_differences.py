@@ -214,3 +214,34 @@ def test_curves_that_differ_by_a_constant() -> None:
     assert found.value == pytest.approx(0.1)
     assert (found.interval.lower, found.interval.upper) == pytest.approx((0.1, 0.1))
     assert found.p_value == 1 / 1001
+
+
+def test_a_geometric_mean_of_small_items_has_contributions() -> None:
+    items = np.array([0.25, 0.5, 0.9])
+    value = float(np.exp(np.log(items).mean()))
+    parts = contributions(value, items)
+    assert parts is not None
+    assert parts == pytest.approx(value * (1 + np.log(items) - math.log(value)))
+    assert contributions(0.3, np.array([0.0, 1.0, 0.9])) is None
+    assert contributions(0.0, np.array([0.25, 0.5])) is None
+    assert contributions(-1.0, np.array([0.25, 0.5])) is None
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_side_towards_zero_decides_how_likely_a_difference_is(sign: int) -> None:
+    """Intervals need not be symmetric: a positive difference may be zero by its lower reach, others by their upper."""
+    near, far = 0.2, 3.0
+    low, high = (0.5 - near, 0.5 + far) if sign > 0 else (-0.5 - far, -0.5 + near)
+    first = Estimate(sign * 0.5, 0.1, Interval(low, high, 0.95, "m"))
+    second = Estimate(0.0, 0.0, Interval(0.0, 0.0, 0.95, "m"))
+    expected = 2 * scipy.stats.norm.sf(0.5 / (near / scipy.stats.norm.ppf(0.975)))
+    assert independent_difference(first, second).p_value == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("n", [5, 60])
+def test_ratios_of_values_below_zero_may_be_below_zero(n: int) -> None:
+    generator = np.random.default_rng(3)
+    top, bottom = generator.normal(-1.0, 0.5, (n, 1)), generator.normal(4.0, 0.3, (n, 1))
+    interval = ratio_of_means_by_length(top, bottom, generator=generator, resamples=300).average.interval
+    assert interval.lower < -0.25 < interval.upper < 0
+    assert interval.lower > -1

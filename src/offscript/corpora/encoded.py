@@ -20,6 +20,8 @@ from offscript.errors import OffscriptError
 Integers = NDArray[np.integer[Any]]
 BLOCK = 1 << 13
 DESCRIPTION, TOKENS, OFFSETS = "corpus.json", "tokens.bin", "offsets.bin"
+_OFFSETS_AT_ONCE = 1 << 20
+_AGAIN = "encode the corpus again"
 OFFSET_TYPE = np.dtype("<i8")
 
 
@@ -98,7 +100,7 @@ class FileArray:
     def _read(self, start: int, size: int) -> bytes:
         read = os.pread(self._descriptor, size, start)
         if len(read) < size:
-            raise OffscriptError(f"{self._path} was cut off while it was read", next="encode the corpus again")
+            raise OffscriptError(f"{self._path} was cut off while it was read", next=_AGAIN)
         return read
 
 
@@ -138,12 +140,14 @@ class EncodedCorpus:
             raise OffscriptError(
                 f"{folder} was encoded with another vocabulary",
                 why=f"{description.vocabulary} is not {vocabulary.fingerprint}",
-                next="encode the corpus again",
+                next=_AGAIN,
             )
         token_type = np.dtype(description.token_type)
         _check_file(folder / TOKENS, description.tokens * token_type.itemsize, description.tokens_sha256)
         _check_file(folder / OFFSETS, (description.sentences + 1) * OFFSET_TYPE.itemsize, description.offsets_sha256)
-        return cls(description, FileArray(folder / TOKENS, token_type), FileArray(folder / OFFSETS, OFFSET_TYPE))
+        offsets = FileArray(folder / OFFSETS, OFFSET_TYPE)
+        _check_offsets(folder / OFFSETS, offsets, description)
+        return cls(description, FileArray(folder / TOKENS, token_type), offsets)
 
     def __len__(self) -> int:
         return self.description.sentences
@@ -256,10 +260,25 @@ def _read_description(folder: Path) -> Description:
     return read_json(path, Description)
 
 
+def _check_offsets(path: Path, offsets: FileArray, description: Description) -> None:
+    """Refuse offsets that do not ascend from 0 to the number of tokens: a sentence would lie outside the file."""
+    last = 0
+    for start in range(0, description.sentences + 1, _OFFSETS_AT_ONCE):
+        block = offsets.between(start, min(start + _OFFSETS_AT_ONCE, description.sentences + 1))
+        if block[0] < last or (start == 0 and block[0]) or (block[1:] < block[:-1]).any():
+            last = -1
+            break
+        last = int(block[-1])
+    if last != description.tokens:
+        raise OffscriptError(
+            f"{path} does not fit the tokens", why="its offsets do not ascend to their number", next=_AGAIN
+        )
+
+
 def _check_file(path: Path, size: int, sha256: str) -> None:
     if not path.is_file() or path.stat().st_size != size or sha256_of(path) != sha256:
         raise OffscriptError(
             f"{path} is not the file that was written",
             why="it is missing, cut off or changed",
-            next="encode the corpus again",
+            next=_AGAIN,
         )

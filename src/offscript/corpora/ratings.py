@@ -200,7 +200,7 @@ def read_ratings(
     entries = (
         (place, entry)
         for place, row in _chain(first, rows)
-        if all((row[name] == value) == equal for name, equal, value in conditions)
+        if all((row.get(name) == value) == equal for name, equal, value in conditions)
         for entry in _entries(row, layout)
     )
     gap = layout.empty if empty is None else empty
@@ -275,7 +275,9 @@ def _entries(row: Row, layout: Layout) -> Iterator[dict[str, str]]:
     """The ratings of one row: one, or of a crowd platform as many as its form had, `Answer.rating_1` and so on."""
     rating = layout.columns.get("rating", "")
     if rating in row or not rating.startswith("Answer."):
-        yield {name: "/".join(row[part] for part in joined.split(JOIN)) for name, joined in layout.columns.items()}
+        yield {
+            name: "/".join(row.get(part, "") for part in joined.split(JOIN)) for name, joined in layout.columns.items()
+        }
         return
     asked = rating.removeprefix("Answer.")
     for name, value in row.items():
@@ -396,7 +398,8 @@ def read_texts(path: Path | str, *, like: Layout | None = None, where: Sequence[
             raise OffscriptError(f"{place}: no field 'text'", next=nearest("text", row))
         if all((row[name] == value) == equal for name, equal, value in conditions):
             item, system = (_joined(row, columns.get(name, name)) for name in ("item", "system"))
-            texts.append(RatedText(item, system or ONLY_SYSTEM, row["text"], _optional(row.get("log_prob"))))
+            log_prob = _optional(row.get("log_prob"), place)
+            texts.append(RatedText(item, system or ONLY_SYSTEM, row["text"], log_prob))
     return texts
 
 
@@ -405,5 +408,10 @@ def _joined(row: Row, columns: str) -> str:
     return "/".join(row[part] for part in parts) if all(part in row for part in parts) else ""
 
 
-def _optional(text: str | None) -> float | None:
-    return float(text) if text and text.strip() else None
+def _optional(text: str | None, place: str) -> float | None:
+    if not text or not text.strip():
+        return None
+    number = _as_number(text)
+    if not math.isfinite(number):
+        raise OffscriptError(f"{place}: log_prob {text!r} is no number", next="give one, or leave it empty")
+    return number

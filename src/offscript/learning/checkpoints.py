@@ -7,10 +7,10 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from offscript._files import replacing
+from offscript._files import write_tensors
 from offscript.errors import OffscriptError
 
 
@@ -68,9 +68,8 @@ def write_checkpoint(
         for index, moments in optimiser.state_dict()["state"].items():
             for key, tensor in moments.items():
                 tensors[f"optimiser/{name}/{index}/{key}"] = tensor
-    with replacing(path) as temporary:
-        packed = {key: tensor.detach().cpu().contiguous() for key, tensor in tensors.items()}
-        save_file(packed, temporary, metadata={"standing": json.dumps(asdict(standing))})
+    packed = {key: tensor.detach().cpu().contiguous() for key, tensor in tensors.items()}
+    write_tensors(path, packed, {"standing": json.dumps(asdict(standing))})
 
 
 def resume(
@@ -101,13 +100,22 @@ def read_checkpoint(
             network.load_state_dict(_below(tensors, f"network/{name}/"))
     except (SafetensorError, OSError, RuntimeError) as fault:
         raise _unreadable(path, fault) from fault
+    try:
+        _restore_optimisers(tensors, optimisers)
+    except (ValueError, KeyError, TypeError, RuntimeError) as fault:
+        raise _unreadable(path, fault) from fault
+    return standing
+
+
+def _restore_optimisers(tensors: dict[str, Tensor], optimisers: Mapping[str, torch.optim.Optimizer]) -> None:
     for name, optimiser in optimisers.items():
         state: dict[int, dict[str, Tensor]] = {}
         for key, tensor in _below(tensors, f"optimiser/{name}/").items():
             index, moment = key.split("/")
             state.setdefault(int(index), {})[moment] = tensor
+        if len({frozenset(moments) for moments in state.values()}) > 1:
+            raise ValueError(f"some weights lack moments of the optimiser {name}")
         optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})
-    return standing
 
 
 def read_weights(path: Path, network: nn.Module, name: str = "model") -> None:

@@ -25,6 +25,7 @@ class Associations(Question[AssociationSettings]):
     about = "Counts and lengths; with --lexicon sentiment; with --frequencies or --corpus the keywords of each domain."
     Settings = AssociationSettings
     needs = (Need.associations,)
+    figure_names = ()
     takes = (Need.corpus,)
     flags = ()
 

@@ -25,7 +25,10 @@ P_VALUE = "p-value"
 
 _DEPENDENT = "jackknife"  # its items are not independent: each is scored against the others
 _QUESTION = re.compile(r"[a-z][a-z0-9_-]*")
-_NAME = re.compile(r"(?!ci$|alias$|by_length\.)\S([^,\n]*\S)?(?<!_stderr)")  # these mean something else in results
+WEIGHT = ",weight"
+"""What follows a figure's name where the weights of its items are stored."""
+
+_NAME = re.compile(rf"(?!ci$|alias$|by_length\.)\S([^\n]*\S)?(?<!_stderr)(?<!{WEIGHT})")  # results use these
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +62,7 @@ class Measurement:
             raise OffscriptError(
                 f"cannot store a measurement named {self.name!r}", why="results keep that name for other things"
             )
+        object.__setattr__(self, "name", figure_name(self.name))
         object.__setattr__(self, "value", _number(self.value, f"{self.question}.{self.name}"))
         object.__setattr__(self, "standard_error", _number(self.standard_error, f"the error of {self.name}"))
         if not isinstance(self.interval, Interval):
@@ -124,6 +128,20 @@ class Measurement:
             by_position=None if curve is None else curve_from_json(curve),
             **fields,
         )
+
+
+def figure_name(text: str) -> str:
+    """The name of a figure, with samplers as they are typed: `nucleus,p=0.9`.
+
+    Earlier versions wrote `nucleus;p=0.9` in names of figures; stored results and gates with such names are still read.
+
+    Args:
+        text: A name, old or new.
+
+    Returns:
+        The name as results and gates have it now.
+    """
+    return text.replace(";", ",")
 
 
 def to_frame(measurements: Sequence[Measurement]) -> Any:

@@ -54,6 +54,8 @@ class Quality(Question[QualitySettings]):
     title = "How close does its text come to real text?"
     about = "Corpus-BLEU of generated sentences against references."
     Settings = QualitySettings
+    limited = "sentences of each file or corpus"
+    example = "samples.txt --references text.txt"
     needs = ()
     needs_instead = "a file of sentences and references, or a model and a corpus"
     takes = (Need.model, Need.corpus)
@@ -69,6 +71,10 @@ class Quality(Question[QualitySettings]):
         """One of two inputs will do."""
         met = "file" in given or (subject.has_model and subject.corpus)
         return None if met else Lack(self.needs_instead, "--corpus FILE")
+
+    def figures(self, subject: "Subject", settings: QualitySettings) -> list[str]:
+        """One per order."""
+        return [f"corpus_bleu_{order}" for order in range(1, settings.order + 1)]
 
     def measure(self, subject: "Subject", settings: QualitySettings, progress: Progress) -> Answer:
         """In the file's tokens, or in the model's own."""

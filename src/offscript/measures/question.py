@@ -26,6 +26,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from offscript._config import first_fault
 from offscript._specification import split_specifications
 from offscript.errors import OffscriptError
+from offscript.measures._computable import computed, plain_reason
 from offscript.measures.words import with_interval
 
 if TYPE_CHECKING:
@@ -64,7 +65,14 @@ class Settings(BaseModel):
 
 
 def setting(
-    default: Any = ..., about: str = "", *, flag: str = "", argument: bool = False, hidden: bool = False, **limits: Any
+    default: Any = ...,
+    about: str = "",
+    *,
+    flag: str = "",
+    argument: bool = False,
+    hidden: bool = False,
+    repeated: bool = False,
+    **limits: Any,
 ) -> Any:
     """One field of `Settings`.
 
@@ -74,12 +82,13 @@ def setting(
         flag: the option's name where it is not the field's.
         argument: make it a positional argument of the verb.
         hidden: no option; only experiments and plans set it.
+        repeated: the option may be given several times although the setting is one text.
         **limits: what pydantic's `Field` checks, such as `ge` and `le`.
 
     Returns:
         A pydantic field.
     """
-    extra: dict[str, Any] = {"flag": flag, "argument": argument, "hidden": hidden}
+    extra: dict[str, Any] = {"flag": flag, "argument": argument, "hidden": hidden, "repeated": repeated}
     return Field(default, description=about, json_schema_extra=extra, **limits)
 
 
@@ -87,7 +96,7 @@ def _split(value: Any) -> Any:
     if isinstance(value, str):
         return tuple(split_specifications(value))
     if isinstance(value, list | tuple) and all(isinstance(part, str) for part in value):
-        return tuple(name for part in value for name in split_specifications(part))
+        return tuple(split_specifications(*value))
     return value
 
 
@@ -95,8 +104,15 @@ def _as_tuple(value: Any) -> Any:
     return (value,) if isinstance(value, str) else value
 
 
+def _joined(value: Any) -> Any:
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else value
+
+
 Names = Annotated[tuple[str, ...], BeforeValidator(_split)]
 """Names with or without settings, `tv,js` or `nucleus,p=0.9 top-k,k=40`: commas or blanks between, or repeated."""
+
+Listed = Annotated[str, BeforeValidator(_joined)]
+"""Values with commas between; a setting with `repeated=True` may be given several times."""
 
 Files = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
 """File names, which may hold commas: repeated."""
@@ -119,6 +135,7 @@ class Need(Enum):
     gold = ("an oracle or a corpus", "--corpus FILE or --oracle MODEL")
     corpus = ("a corpus", "--corpus FILE")
     associations = ("association tests", "--associations FILE, such as StereoSet's dev.json")
+    against = ("a second model", "--against MODEL")
 
     def __init__(self, words: str, hint: str) -> None:
         self.words, self.hint = words, hint
@@ -132,7 +149,19 @@ class Need(Enum):
             Need.oracle: subject.has_oracle,
             Need.corpus: bool(subject.corpus),
             Need.associations: subject.associations is not None,
+            Need.against: subject.has_against,
         }[self]
+
+
+_EXAMPLES = {
+    Need.model: "offscript/news-student",
+    Need.against: "--against offscript/news",
+    Need.oracle: "--oracle offscript/news",
+    Need.gold: "--oracle offscript/news",
+    Need.corpus: "--corpus text.txt",
+    Need.associations: "--data dev.json",
+}
+"""What gives each need in the example of a verb's help."""
 
 
 class Lack(NamedTuple):
@@ -221,6 +250,10 @@ class Question(Generic[SettingsT]):
     """What it needs, in words, where `needs` cannot say it: one of several inputs."""
     flags: ClassVar[tuple[str, ...]] = ("limit", "seed", "device", "batch_size")
     """Which of the common options `measure NAME` has."""
+    limited: ClassVar[str] = "sentences of the corpus"
+    """What `--limit` counts."""
+    example: ClassVar[str] = ""
+    """What follows `offscript measure NAME` in the example of its help; made from `needs` where it is empty."""
     asked_by_default: ClassVar[bool] = False
     """Whether an audit asks it without `--only` or `--set`."""
     hidden: ClassVar[bool] = False
@@ -233,6 +266,12 @@ class Question(Generic[SettingsT]):
     """The figures it is known by, for comparisons: the first that the runs share."""
     compared: ClassVar[tuple[Compared, ...]] = ()
     """The figures that comparisons draw."""
+    of_tokens: ClassVar[tuple[str, ...]] = ()
+    """Figures that depend on what a token is (`*`: any characters), so models of one vocabulary can be compared."""
+    figure_names: ClassVar[tuple[str, ...] | None] = None
+    """The figures it may give, with `*` for any characters, where they are the same for every subject."""
+    rests_on: ClassVar[tuple[str, ...]] = ()
+    """The figures that `tests` and `conclude` cannot do without."""
     gauges: ClassVar[tuple[Gauge, ...]] = ()
     """The figures that the scorecard draws with what they are read against: the first that was measured."""
 
@@ -246,6 +285,30 @@ class Question(Generic[SettingsT]):
         """The figures, with what is to be shown beside them."""
         raise NotImplementedError
 
+    def answer(self, subject: "Subject", settings: SettingsT, progress: Progress, *, constants: bool = False) -> Answer:
+        """What `measure` gives, with reasons in place of figures that are infinite or have no interval.
+
+        Args:
+            subject: What is asked about.
+            settings: The question's.
+            progress: Told how far the work is.
+            constants: Whether figures that never vary stay, which a page concludes nothing from.
+
+        Returns:
+            The answer.
+        """
+        answer = self.measure(subject, settings, progress)
+        return answer if self.hidden else computed(answer, self.reason, constants=constants)
+
+    def reason(self, entry: "Measurement", figures: "Mapping[str, Measurement]") -> str:
+        """Why a figure cannot be computed: it is infinite, or its interval is infinite or has no width.
+
+        Args:
+            entry: the figure.
+            figures: all that were measured, by name.
+        """
+        return plain_reason(entry)
+
     def tokens(self, subject: "Subject", settings: SettingsT) -> int:
         """About how many tokens models read or draw for an answer, for estimates of time."""
         known = settings.model_dump()
@@ -256,7 +319,7 @@ class Question(Generic[SettingsT]):
 
         A gate on a figure that is not among them is refused before anything is measured.
         """
-        return None
+        return self.figure_names
 
     def tests(self, figures: "Mapping[str, Measurement]") -> dict[str, float]:
         """P-values of the hypotheses that the finding rests on, by name; none by default.
@@ -306,6 +369,12 @@ class Question(Generic[SettingsT]):
         except ValidationError as fault:
             place = where or f"the settings of {self.name}"
             raise OffscriptError(f"{place}: {first_fault(fault, self.Settings)}") from fault
+
+    @property
+    def example_command(self) -> str:
+        """A command that asks the question."""
+        given = self.example or " ".join(_EXAMPLES[need] for need in self.needs if need in _EXAMPLES)
+        return f"offscript measure {self.name} {given}".rstrip()
 
     @property
     def required(self) -> list[str]:

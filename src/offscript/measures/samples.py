@@ -26,6 +26,7 @@ class Samples(Question[SampleSettings]):
     Settings = SampleSettings
     takes = (Need.oracle,)
     flags = ("seed", "device")
+    figure_names = ()
     asked_by_default = True
     share = 0
 

@@ -80,6 +80,7 @@ class Subject:
         limit: read or draw only so many.
         associations: a file of association tests in StereoSet's layout.
         device: where models run.
+        against: a second model that the first is compared with, or its name.
         shared_deviations: finds the deviations behind EB-C on several workers.
         pace: tokens per second that pass through the models, for planning; measured where it is not given.
     """
@@ -97,10 +98,11 @@ class Subject:
         limit: int | None = None,
         associations: str | None = None,
         device: str = "cpu",
+        against: LanguageModel | str | None = None,
         shared_deviations: Callable[..., Any] | None = None,
         pace: float | None = None,
     ) -> None:
-        self._model, self._oracle = model, oracle
+        self._model, self._oracle, self._against = model, oracle, against
         self.corpus, self.budget, self.seed, self.length = tuple(corpus), budget, seed, length
         self._batch_size, self.limit, self.associations, self.device = batch_size, limit, associations, device
         self.shared_deviations = shared_deviations
@@ -141,6 +143,44 @@ class Subject:
         return oracle
 
     @property
+    def has_against(self) -> bool:
+        """Whether there is a second model."""
+        return self._against is not None
+
+    @cached_property
+    def against(self) -> LanguageModel:
+        """The second model; its vocabulary may be another."""
+        if self._against is None:
+            raise OffscriptError("no second model is given", next=f"add {Need.against.hint}")
+        return load_model(self._against, device=self.device) if isinstance(self._against, str) else self._against
+
+    @property
+    def shares_vocabulary(self) -> bool:
+        """Whether the tokens of both models mean the same."""
+        return self.model.vocabulary.fingerprint == self.against.vocabulary.fingerprint
+
+    def counterpart(self, shared_deviations: Callable[..., Any] | None = None) -> "Subject":
+        """The second model, asked about with the same text and the same random numbers.
+
+        Args:
+            shared_deviations: as for a subject, for the second model.
+        """
+        return Subject(
+            self.against,
+            self.oracle,
+            self.corpus,
+            budget=self.budget,
+            seed=self.seed,
+            length=self.length,
+            batch_size=self._batch_size,
+            limit=self.limit,
+            associations=self.associations,
+            device=self.device,
+            shared_deviations=shared_deviations,
+            pace=self.pace if self.is_large else self._pace,
+        )
+
+    @property
     def required_oracle(self) -> LanguageModel:
         """The oracle, for questions that need one."""
         if self.oracle is None:
@@ -173,11 +213,12 @@ class Subject:
 
     @property
     def _models(self) -> list[LanguageModel]:
-        return [model for model in (self.model, self.oracle) if model is not None]
+        audited = [self.model, self.against] if self.has_against else [self.model]
+        return [model for each in audited for model in (each, self.oracle) if model is not None]
 
     @cached_property
     def pace(self) -> float:
-        """Tokens per second that pass through model and oracle: as given, else measured now."""
+        """Tokens per second that pass through all models: as given, else measured now."""
         from offscript.measures.pace import measure_pace
 
         return self._pace or measure_pace(self._models, rows=self.rows_at_once())

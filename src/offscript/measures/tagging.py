@@ -29,9 +29,10 @@ class Tagging(Question[TaggingSettings]):
     title = "Does the tagger know the parts of speech?"
     about = "Accuracy of the part-of-speech tagger that ships, on a treebank."
     Settings = TaggingSettings
+    example = "test.conllu"
     needs = ()
     flags = ()
-    headlines = ("accuracy",)
+    headlines = figure_names = ("accuracy",)
 
     def measure(self, subject: "Subject", settings: TaggingSettings, progress: Progress) -> Answer:
         """Over the words of the treebank."""

@@ -24,14 +24,14 @@ class EncoderDecoderSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    width: int = Field(256, ge=4)
+    width: int = Field(256, ge=4, le=1 << 20)
     inner: int | None = Field(
-        None, ge=1, description="width of the feed-forward layers; four times the width if left out"
+        None, ge=1, le=1 << 20, description="width of the feed-forward layers; four times the width if left out"
     )
-    encoder_layers: int = Field(3, ge=1)
-    decoder_layers: int = Field(3, ge=1)
-    heads: int = Field(4, ge=1)
-    context: int = Field(256, ge=2)
+    encoder_layers: int = Field(3, ge=1, le=1000)
+    decoder_layers: int = Field(3, ge=1, le=1000)
+    heads: int = Field(4, ge=1, le=1 << 20)
+    context: int = Field(256, ge=2, le=1 << 20)
     dropout: float = Field(0.0, ge=0, lt=1)
 
     @model_validator(mode="after")

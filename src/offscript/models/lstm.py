@@ -21,9 +21,9 @@ class LSTMSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    hidden: int = Field(512, ge=1)
-    embedding: int = Field(512, ge=1)
-    layers: int = Field(1, ge=1)
+    hidden: int = Field(512, ge=1, le=1 << 20)
+    embedding: int = Field(512, ge=1, le=1 << 20)
+    layers: int = Field(1, ge=1, le=1000)
     dropout: float = Field(0.0, ge=0, lt=1)
     tied: bool = False
 

@@ -19,10 +19,10 @@ class ManagerWorkerSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    hidden: int = Field(128, ge=1)
-    embedding: int = Field(32, ge=1)
-    goal: int = Field(16, ge=1, description="k, the width in which goals and tokens meet")
-    horizon: int = Field(4, ge=1, description="c, how many tokens a goal looks ahead")
+    hidden: int = Field(128, ge=1, le=1 << 20)
+    embedding: int = Field(32, ge=1, le=1 << 20)
+    goal: int = Field(16, ge=1, le=1 << 20, description="k, the width in which goals and tokens meet")
+    horizon: int = Field(4, ge=1, le=1 << 20, description="c, how many tokens a goal looks ahead")
     judge: ConvolutionSettings = ConvolutionSettings()
 
 

@@ -21,10 +21,10 @@ class NoiseLSTMSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    hidden: int = Field(128, ge=1)
-    embedding: int = Field(32, ge=1)
-    noise: int = Field(16, ge=1, description="normal numbers that a sequence begins with")
-    states: int = Field(64, ge=1, description="noise states whose mean is its next-token distribution")
+    hidden: int = Field(128, ge=1, le=1 << 20)
+    embedding: int = Field(32, ge=1, le=1 << 20)
+    noise: int = Field(16, ge=1, le=1 << 20, description="normal numbers that a sequence begins with")
+    states: int = Field(64, ge=1, le=1 << 20, description="noise states whose mean is its next-token distribution")
 
 
 @dataclass(frozen=True)

@@ -3,20 +3,22 @@
 The oracle is the random LSTM that the text-GAN papers draw their synthetic data from (Yu et al. 2017).
 """
 
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
 import torch
 from pydantic import BaseModel, ConfigDict, ValidationError
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from offscript._catalogue import CARD, VOCABULARY, WEIGHTS
 from offscript._config import first_fault
-from offscript._files import replacing, sha256_of, write_json
+from offscript._files import sha256_of, write_json, write_tensors
 from offscript._specification import nearest
 from offscript._untrusted import refuse_pickles
 from offscript.corpora.records import Schema, read_json, read_json_value
@@ -66,7 +68,9 @@ def load(folder: Path, *, device: str = "cpu", name: str | None = None) -> Neura
     described = read_json_value(folder / VOCABULARY)
     if isinstance(described, dict) and (folder / TOKENIZER).is_dir():
         described |= {"name": str(folder / TOKENIZER), "revision": None}
-    model = build(card["kind"], card["settings"], vocabulary_from(described))
+    vocabulary = vocabulary_from(described)
+    _require_fit(folder / WEIGHTS, card, vocabulary)
+    model = build(card["kind"], card["settings"], vocabulary)
     read_network(folder, card, model)
     model.name = name or str(folder)
     return model.to(device).eval()
@@ -83,8 +87,7 @@ def write_network(
         key: tensor.detach().to("cpu", precision, copy=True).contiguous()
         for key, tensor in network.state_dict().items()
     }
-    with replacing(folder / WEIGHTS) as temporary:
-        save_file(weights, temporary)
+    write_tensors(folder / WEIGHTS, weights)
     for name, content in (files or {}).items():
         write_json(folder / name, content)
     hashes = {name: sha256_of(folder / name) for name in (WEIGHTS, *(files or {}))}
@@ -105,6 +108,25 @@ def build(kind: str, settings: dict[str, Any], vocabulary: Any) -> NeuralLanguag
     """A fresh network of a kind, its settings checked."""
     checked = checked_settings(kind, settings)
     return KINDS[kind][0](vocabulary, checked)
+
+
+def _require_fit(path: Path, card: dict[str, Any], vocabulary: Any) -> None:
+    """Refuse a card whose network is larger than the file of its weights, before memory is asked for it."""
+    if not path.is_file():
+        return  # reading it gives the message
+    try:
+        with torch.device("meta"):
+            network = build(card["kind"], card["settings"], vocabulary)
+    except (RuntimeError, TypeError, ValueError, OverflowError) as fault:
+        why = " ".join(str(fault).split())[:300]
+        raise OffscriptError(f"{path.parent / CARD} describes no network that can be made", why=why) from fault
+    size = sum(parameter.numel() for parameter in network.parameters())
+    if 2 * size > path.stat().st_size:  # in half precision a weight takes two bytes
+        raise OffscriptError(
+            f"{path} does not hold the model its card describes",
+            why=f"{size:,} weights do not fit in {path.stat().st_size:,} bytes",
+            next="copy or train it again",
+        )
 
 
 def checked_settings(kind: str, settings: dict[str, Any]) -> BaseModel:
@@ -205,8 +227,10 @@ def _oracle_sizes(arrays: dict[str, Tensor], folder: Path) -> tuple[int, int]:
 def _read_array(path: Path) -> Tensor:
     """One array; the files hold NPY content in spite of their names."""
     try:
-        array = np.load(path, allow_pickle=False)
-    except (ValueError, OSError) as fault:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # NumPy's, about headers that Python 2 wrote
+            array = np.load(path, mmap_mode="r", allow_pickle=False)  # mapped: no header makes it larger than its file
+    except (ValueError, OSError, EOFError, OverflowError, TypeError, SyntaxError, TokenError) as fault:
         raise OffscriptError(f"{path} cannot be read", why=str(fault), next=_REMEDY) from fault
     if not isinstance(array, np.ndarray) or array.dtype.kind != "f":
         raise OffscriptError(f"{path} does not hold one array of numbers", next=_REMEDY)

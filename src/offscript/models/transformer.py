@@ -19,10 +19,10 @@ class TransformerSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    width: int = Field(512, ge=2)
-    layers: int = Field(3, ge=1)
-    heads: int = Field(8, ge=1)
-    context: int = Field(512, ge=1)
+    width: int = Field(512, ge=2, le=1 << 20)
+    layers: int = Field(3, ge=1, le=1000)
+    heads: int = Field(8, ge=1, le=1 << 20)
+    context: int = Field(512, ge=1, le=1 << 20)
     dropout: float = Field(0.0, ge=0, lt=1)
     positions: Literal["rotary", "learned"] = "rotary"
     tied: bool = False

@@ -12,6 +12,9 @@ from offscript.models.language_model import LanguageModel
 from offscript.sampling.randomness import Draws, Seed, as_normal, draw
 from offscript.sampling.transforms.base import Transform
 
+MOST_TOKENS = 1 << 31
+"""That one call draws: 16 GB; more is asked for by mistake, or should be drawn in parts."""
+
 _NOISE = 11
 """The stream of the random numbers that a model with a noise state begins its sequences with."""
 
@@ -227,6 +230,12 @@ def _draw_step(
 def _require_sensible(model: LanguageModel, rows: int, length: int, prefixes: Tensor | None) -> None:
     if rows < 1 or length < 1:
         raise OffscriptError(f"cannot draw {rows} sequences of {length} tokens", next="ask for at least one of each")
+    if rows * length > MOST_TOKENS:
+        raise OffscriptError(
+            f"cannot draw {rows} sequences of {length} tokens at once",
+            why=f"more than {MOST_TOKENS:,} tokens do not fit in memory",
+            next="ask for fewer, or in parts with other seeds",
+        )
     if prefixes is None:
         return
     if prefixes.dim() != 2 or len(prefixes) != rows or prefixes.shape[1] > length:

@@ -94,6 +94,17 @@ class Curve:
         lower, upper = bounds
         return cls(tuple(values.tolist()), tuple(lower.tolist()), tuple(upper.tolist()), level, method)
 
+    @classmethod
+    def along(cls, points: "Sequence[Estimate]") -> "Curve":
+        """From one estimate per length, all made alike."""
+        return cls(
+            tuple(point.value for point in points),
+            tuple(point.interval.lower for point in points),
+            tuple(point.interval.upper for point in points),
+            points[0].interval.level,
+            points[0].interval.method,
+        )
+
 
 @dataclass(frozen=True)
 class Profile:

@@ -20,7 +20,7 @@ from torch import Tensor
 from offscript._files import write_json
 from offscript._types import FloatArray
 from offscript.corpora.ratings import Ratings
-from offscript.errors import OffscriptError
+from offscript.errors import OffscriptError, explaining
 from offscript.models.language_model import LanguageModel
 from offscript.sampling.transforms import parse_transform
 from offscript.sampling.transforms.learned import COLDEST, HOTTEST, Policy
@@ -406,9 +406,13 @@ def rerank(items: Sequence[Sequence[StudyItem]], reward: RewardModel) -> list[St
 
 def read_reward(path: Path) -> RewardModel:
     """The reward model of a policy's file, for a re-ranker."""
-    known = json.loads(path.read_text(encoding="utf-8"))["reward"]
-    mean, deviation, weights = (np.array(known[name], dtype=np.float64) for name in ("mean", "deviation", "weights"))
-    return RewardModel(mean, deviation, weights, float(known["intercept"]), float(known["correlation"]))
+    with explaining(f"{path} holds no reward model", next="make one with offscript study fit", also=(OSError,)):
+        known = json.loads(path.read_text(encoding="utf-8"))["reward"]
+        parts = [np.array(known[name], dtype=np.float64) for name in ("mean", "deviation", "weights")]
+        if len({part.shape for part in parts}) > 1 or parts[0].ndim != 1:
+            raise ValueError("mean, deviation and weights are not lists of one length")
+        mean, deviation, weights = parts
+        return RewardModel(mean, deviation, weights, float(known["intercept"]), float(known["correlation"]))
 
 
 def choose_setting(ratings: Ratings, *, baseline: str | None = None, folds: int = 10, seed: int = 1) -> dict[str, Any]:

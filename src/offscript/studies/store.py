@@ -77,25 +77,40 @@ class Database:
         """This thread's connection."""
         known: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if known is None:
-            known = sqlite3.connect(self.folder / DATABASE, timeout=60, isolation_level=None)
-            for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
-                known.execute(f"PRAGMA {pragma}")
+            with self._explaining():
+                known = sqlite3.connect(self.folder / DATABASE, timeout=60, isolation_level=None)
+                for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
+                    known.execute(f"PRAGMA {pragma}")
             self._local.connection = known
         return known
 
     @contextlib.contextmanager
     def changing(self) -> Iterator[sqlite3.Connection]:
         """A transaction that no other one can come between; it is on disk when the block ends."""
-        self.connection.execute("BEGIN IMMEDIATE")
-        with contextlib.ExitStack() as undo:
-            undo.callback(self.connection.execute, "ROLLBACK")
-            yield self.connection
-            undo.pop_all()
-        self.connection.execute("COMMIT")
+        with self._explaining():
+            self.connection.execute("BEGIN IMMEDIATE")
+            with contextlib.ExitStack() as undo:
+                undo.callback(self.connection.execute, "ROLLBACK")
+                yield self.connection
+                undo.pop_all()
+            self.connection.execute("COMMIT")
 
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         """All rows of a query."""
-        return self.connection.execute(query, values).fetchall()
+        with self._explaining():
+            return self.connection.execute(query, values).fetchall()
+
+    @contextlib.contextmanager
+    def _explaining(self) -> Iterator[None]:
+        """Convert the errors of a database that is damaged, full or locked into one line."""
+        try:
+            yield
+        except (sqlite3.Error, UnicodeDecodeError) as fault:
+            raise OffscriptError(
+                f"the answers in {self.folder / DATABASE} cannot be read or written",
+                why=str(fault),
+                next="check the disk, or restore the folder from a copy",
+            ) from fault
 
     def invite(self, count: int, role: str = "rate") -> list[str]:
         """New participants; each gets a code, which is their link."""

@@ -30,6 +30,7 @@ class Approximation(Question[ApproximationSettings]):
     Settings = ApproximationSettings
     needs = (Need.model, Need.gold)
     headlines = ("bpc",)
+    figure_names = ("nll*", "ppl*", "bpc", "never_drawn", "bpc_gap", "error", "draws", "bound")
 
     def plan(self, subject: "Subject") -> ApproximationSettings:
         """A few texts: every history is drawn from thousands of times."""

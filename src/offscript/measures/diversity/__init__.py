@@ -18,6 +18,8 @@ class Diversity(Question[SentenceSettings]):
     title = "How much do its sentences differ from each other?"
     about = "Self-BLEU, n-gram entropy, distinct-n, repetition and Zipf coefficient of generated sentences."
     Settings = SentenceSettings
+    limited = "sentences of the file"
+    example = "samples.txt"
     needs = ()
     needs_instead = "a file of sentences, or a model"
     takes = (Need.model,)
@@ -28,6 +30,12 @@ class Diversity(Question[SentenceSettings]):
         """One of two inputs will do."""
         met = "file" in given or subject.has_model
         return None if met else Lack(self.needs_instead, "MODEL")
+
+    def figures(self, subject: "Subject", settings: SentenceSettings) -> list[str]:
+        """Three per order, and two of the whole."""
+        orders = range(1, settings.order + 1)
+        by_order = [f"{kind}_{order}" for kind in ("self_bleu", "entropy", "distinct") for order in orders]
+        return [*by_order, "zipf", "repetition"]
 
     def measure(self, subject: "Subject", settings: SentenceSettings, progress: Progress) -> Answer:
         """In the file's tokens, or in the model's own."""

@@ -172,6 +172,24 @@ class Exposure(Question[ExposureSettings]):
             samples=samples, length=length, seed=subject.seed, batch_size=subject.rows_at_once(), **chosen
         )
 
+    def reason(self, entry: "Measurement", figures: "Mapping[str, Measurement]") -> str:
+        """A ratio says what its two deviations are."""
+        kind, _, distance = entry.name.partition(".")
+        if kind not in ("eb_c", "eb_m"):
+            return super().reason(entry, figures)
+        deviations = [figures.get(f"{kind[-1]}gd_{source}.{distance}") for source in ("model", "data")]
+        on_model, on_data = (None if deviation is None else deviation.value for deviation in deviations)
+        if on_model == on_data == 0:
+            return "both deviations are zero"
+        if on_data == 0:
+            return "the data-side deviation is zero"
+        if on_data is not None and math.isinf(on_data):
+            return "the data-side deviation is infinite: the two distributions have different supports"
+        curve = None if deviations[1] is None else deviations[1].by_position
+        if curve is not None and 0.0 in curve.values:
+            return "the data-side deviation is zero at some lengths"
+        return super().reason(entry, figures)
+
     def tests(self, figures: "Mapping[str, Measurement]") -> dict[str, float]:
         """That the gap of js is 0 where there is no oracle, else that the ratio is 1."""
         from offscript.statistics import p_value_of

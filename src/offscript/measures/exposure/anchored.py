@@ -21,8 +21,9 @@ from offscript.errors import OffscriptError
 from offscript.measures._figures import Figure, as_measurements, recipe_of
 from offscript.measures._scores import require_comparable, scores_along
 from offscript.measures.distances import distances as distances_between
-from offscript.measures.exposure.gap import GAP_DISTANCES, Partition, Tables, gap_figures, slopes, windows_of
+from offscript.measures.exposure.gap import GAP_DISTANCES, Partition, Tables, gap_figures, windows_of
 from offscript.measures.exposure.marginal import Averages
+from offscript.measures.exposure.studentised import slopes
 from offscript.measures.measurement import Measurement
 from offscript.models.language_model import LanguageModel
 from offscript.sampling.generation import generate
@@ -201,8 +202,8 @@ def _plain_figures(
             ratios[name].append(top / bottom if bottom else np.inf)
             if not bottom:
                 continue
-            of_top = _influences(name, (own, p), (text, q), top, place)
-            of_bottom = _influences(name, (given, r), (text, q), bottom, place)
+            of_top = _influences(name, (own, p), (text, q), place)
+            of_bottom = _influences(name, (given, r), (text, q), place)
             parts[name].append((of_top - ratios[name][-1] * of_bottom) / bottom)
     return {
         f"eb_m_plain.{name}": _plain_figure(np.array(ratios[name]), np.stack(parts[name], axis=1), level)
@@ -212,10 +213,10 @@ def _plain_figures(
 
 
 def _influences(
-    name: str, first: tuple[Averages, Tensor], second: tuple[Averages, Tensor], value: float, place: int
+    name: str, first: tuple[Averages, Tensor], second: tuple[Averages, Tensor], place: int
 ) -> np.ndarray[Any, Any]:
     """What each group adds to a distance to first order: [groups]."""
-    by_side = slopes(name, first[1][None], second[1][None], np.array([value]))
+    by_side = slopes(name, first[1][None], second[1][None])
     total = torch.zeros(len(first[0].sizes), dtype=torch.float64)
     for (average, mean), slope in zip((first, second), by_side, strict=True):
         flat = slope[0].to(average.sums.dtype)

@@ -79,8 +79,7 @@ class Factuality(Question[FactualitySettings]):
     def figures(self, subject: "Subject", settings: FactualitySettings) -> Sequence[str]:
         """Shares by sampler and kind of statement, and what changes from the first sampler to the last."""
         shares = ("supported", "refuted", "not_enough_info", _DECIDED, "checkable")
-        labels = [sampler.replace(",", ";") for sampler in settings.samplers]
-        names = [f"{label}.{kind}.{share}" for label in labels for kind in _KINDS for share in shares]
+        names = [f"{sampler}.{kind}.{share}" for sampler in settings.samplers for kind in _KINDS for share in shares]
         return [*names, *(f"change.{kind}.{share}" for kind in _KINDS for share in (_DECIDED, "not_enough_info"))]
 
     def measure(self, subject: "Subject", settings: FactualitySettings, progress: Progress) -> Answer:
@@ -167,12 +166,12 @@ class Factuality(Question[FactualitySettings]):
             verdicts: dict[str, dict[str, Measurement]] = {}
             for verdict in ("supported", "refuted"):
                 for sampler, entry in _by_sampler(figures, kind, verdict).items():
-                    verdicts.setdefault(sampler.replace(",", " "), {})[verdict] = entry
+                    verdicts.setdefault(sampler, {})[verdict] = entry
             if verdicts:
                 charts.append((f"Verdicts on its {kind} statements, by sampler", bar_chart(verdicts, y="share")))
             for name, words in _CURVES.items():
                 shares = _by_sampler(figures, kind, name)
-                bars = {sampler.replace(",", " "): {words: entry} for sampler, entry in shares.items()}
+                bars = {sampler: {words: entry} for sampler, entry in shares.items()}
                 if bars:
                     charts.append((f"{words}, of its {kind} statements", bar_chart(bars, y="share")))
         return charts
@@ -203,7 +202,7 @@ def _by_sampler(figures: "Mapping[str, Measurement]", kind: str, name: str) -> "
     """One share of every sampler, from the coolest to the hottest."""
     end = f".{kind}.{name}"
     return {
-        known.removesuffix(end).replace(";", ","): entry
+        known.removesuffix(end): entry
         for known, entry in figures.items()
         if known.endswith(end) and not known.startswith("change.")
     }

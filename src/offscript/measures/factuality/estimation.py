@@ -208,9 +208,9 @@ def _figures(
     for sampler in samplers:
         for kind in (PROMPTED, FREE):
             own = [each for each in statements if (each.sampler, each.kind) == (sampler, kind)]
-            figures += _shares(f"{sampler.replace(',', ';')}.{kind}", own, shared)
+            figures += _shares(f"{sampler}.{kind}", own, shared)
             if every := sum(each[:2] == (sampler, kind) for each in said):
-                name = f"{sampler.replace(',', ';')}.{kind}.checkable"
+                name = f"{sampler}.{kind}.checkable"
                 figures.append(_share(name, np.array([len(own)]), np.array([every]), None, shared))
     if len(samplers) > 1:
         figures += [

@@ -39,7 +39,9 @@ class Likelihood(Question[GoldSettings]):
     needs = (Need.model, Need.gold)
     asked_by_default = True
     share = 1
+    rests_on = ("nll", "ppl", "bpc")
     headlines = ("ppl",)
+    of_tokens = ("nll*", "ppl*")
     compared = (Compared("nll"), Compared("bpc"))
     gauges = (Gauge("ppl", "perplexity"),)
 

@@ -32,6 +32,8 @@ class Places(Question[PlacesSettings]):
     about = "Samples with every token coloured by KL(model‖oracle), else by surprise; the worst places; a map of all."
     Settings = PlacesSettings
     takes = (Need.oracle, Need.corpus)
+    of_tokens = ("*",)
+    rests_on = ("half", "deviation")
     asked_by_default = True
 
     def plan(self, subject: "Subject") -> PlacesSettings:

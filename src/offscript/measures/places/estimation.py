@@ -6,7 +6,7 @@ of drawing the next token from the model instead of the oracle (the inner terms 
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -32,6 +32,9 @@ BAD = 0.99
 FEWEST = 4
 """Sequences that an interval needs."""
 
+LABELS = {"kl": "KL(model‖oracle)", "surprise": "surprise under the model", "entropy": "entropy of the model"}
+"""What colours a token, in words."""
+
 _FEWEST = 10  # sequences that a point of a recovery curve is the mean of
 _HUGE = 1e12  # stands for infinity in shares of a total
 
@@ -44,6 +47,7 @@ class Trace:
     kl: FloatArray | None  # KL(model‖oracle) after the tokens before it
     surprise: FloatArray  # -log p of the token itself
     entropy: FloatArray  # of the model's distribution
+    other_top: FloatArray | None = None  # 1 where the two models' most probable tokens differ, where it was asked for
 
     @property
     def deviation(self) -> FloatArray:
@@ -71,6 +75,7 @@ def trace(
     sequences: Generated,
     *,
     precise: bool = False,
+    tops: bool = False,
     batch_size: int = 256,
     progress: Count | None = None,
 ) -> Trace:
@@ -81,6 +86,7 @@ def trace(
         oracle: what stands for the data's distribution, if anything does.
         sequences: drawn from the model, or any other text of its vocabulary.
         precise: add up in double precision, for few sequences.
+        tops: also say where the most probable tokens of both models differ.
         batch_size: sequences that are read at once.
         progress: told of every sequence.
 
@@ -88,7 +94,7 @@ def trace(
         One value per token for KL, surprise and entropy, in nats.
     """
     tokens = sequences.tokens
-    kl, surprise, entropy = (torch.zeros(tokens.shape, dtype=torch.float64) for _ in range(3))
+    kl, surprise, entropy, other = (torch.zeros(tokens.shape, dtype=torch.float64) for _ in range(4))
     models = (model,) if oracle is None else (model, oracle)
     for scores in scores_along(models, tokens, range(tokens.shape[1]), batch_size=batch_size, progress=progress):
         place = scores.rows, scores.columns
@@ -96,12 +102,16 @@ def trace(
         chosen = tokens[place].to(own.device).unsqueeze(-1)
         surprise[place] = -own.gather(-1, chosen).squeeze(-1).double().cpu()
         entropy[place] = torch.special.entr(own.exp()).sum(dim=-1).cpu()
-        for other in others:
-            kl[place] = distances(own, other, ["kl"])["kl"].cpu()
+        for table in others:
+            found = distances(own, table, ["kl", "gd"] if tops else ["kl"])
+            kl[place] = found["kl"].cpu()
+            if tops:
+                other[place] = found["gd"].double().cpu()
     ended = torch.arange(tokens.shape[1]) >= sequences.lengths.unsqueeze(1)
-    for part in (kl, surprise, entropy):
+    for part in (kl, surprise, entropy, other):
         part.masked_fill_(ended, math.nan)
-    return Trace(sequences, None if oracle is None else kl.numpy(), surprise.numpy(), entropy.numpy())
+    paired = (None if oracle is None else kl.numpy()), (None if oracle is None or not tops else other.numpy())
+    return Trace(sequences, paired[0], surprise.numpy(), entropy.numpy(), paired[1])
 
 
 def alternatives(
@@ -143,8 +153,10 @@ def measure_places(
         if part is not None and len(part.deviation) >= FEWEST
         for name, figure in _figures(part.deviation, bound).items()
     }
+    if "deviation.real" in figures:  # its text is no part of the recipe, so nothing says that another run read the same
+        figures["deviation.real"] = Figure(figures["deviation.real"].estimate)
     samples, length = own.sequences.tokens.shape
-    settings = {"samples": samples, "length": length, "seed": seed, "bad": {"share": BAD, "bound": bound}}
+    settings = {"samples": samples, "length": length, "seed": seed, "bad": BAD}
     shared = {"n": samples, "seed": seed, "seconds": time.monotonic() - began, "question": QUESTION}
     return as_measurements(figures, recipe=recipe_of(QUESTION, model, oracle, settings), **shared)
 
@@ -152,7 +164,10 @@ def measure_places(
 def bad_bound(own: Trace, real: Trace | None) -> float:
     """The value above which a token is bad: few tokens of real text reach it; without any, few of the model's own."""
     deviation = (own if real is None else real).deviation
-    return float(np.quantile(deviation[~np.isnan(deviation)], BAD))
+    known = deviation[~np.isnan(deviation)]
+    if np.isfinite(known).all():
+        return float(np.quantile(known, BAD))
+    return float(np.quantile(known, BAD, method="lower"))  # between two infinities nothing can be interpolated
 
 
 def first_bad(deviation: FloatArray, bound: float) -> FloatArray:
@@ -207,24 +222,17 @@ def half_share(deviation: FloatArray) -> float:
 def _figures(deviation: FloatArray, bound: float) -> dict[str, Figure]:
     present = ~np.isnan(deviation)
     [half] = jackknife(lambda kept: np.array([half_share(deviation[kept])]), len(deviation))
-    rate = rate_interval(np.where(present, deviation, 0.0).sum(axis=1), present.sum(axis=1))
-    figures = {"half": Figure(within(half, 0, 1)), "deviation": Figure(rate)}
+    totals, sizes = np.where(present, deviation, 0.0).sum(axis=1), present.sum(axis=1)
+    rate = Figure(rate_interval(totals, sizes), None, totals / np.maximum(sizes, 1), sizes)
+    figures = {"half": Figure(within(half, 0, 1)), "deviation": rate}
     columns = [column for column in after_first_bad(deviation, bound) if len(column) >= _FEWEST]
     if columns:
         points = [mean_interval(column, share=False) for column in columns]
-        curve = Curve(
-            tuple(point.value for point in points),
-            tuple(point.interval.lower for point in points),
-            tuple(point.interval.upper for point in points),
-            points[0].interval.level,
-            points[0].interval.method,
-        )
-        figures["after_bad"] = Figure(points[0], curve)
+        figures["after_bad"] = Figure(points[0], Curve.along(points))
     return figures
 
 
-def described(oracle: LanguageModel | None) -> list[dict[str, Any]]:
+def described(oracle: LanguageModel | None, labels: Mapping[str, str] = LABELS) -> list[dict[str, Any]]:
     """What can colour a token: names, words and units; the first is shown unless another is asked for."""
-    labels = {"kl": "KL(model‖oracle)", "surprise": "surprise under the model", "entropy": "entropy of the model"}
     known = [name for name in labels if name != "kl" or oracle is not None]
     return [{"name": name, "label": labels[name], "unit": "nats"} for name in known]

@@ -2,7 +2,7 @@
 
 import base64
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from offscript._types import FloatArray
 from offscript.corpora.vocabularies import Vocabulary
 from offscript.measures.places.estimation import (
+    LABELS,
     Alternatives,
     Trace,
     alternatives,
@@ -27,6 +28,8 @@ _AROUND = 12  # tokens shown before and after a place
 _DIGITS = 7  # decimals that are kept of a value
 _FULL = 0.995  # the share of tokens below the value that has the full colour
 _BINS = 10
+_SMALL = 0.1  # below it two decimals are too few
+_BEYOND = "surprise beyond what the model expected, summed up"
 _LEVELS = 255
 
 
@@ -37,11 +40,22 @@ class TokenTexts:
         model: the model that is asked about.
         oracle: what stands for the data's distribution, if anything does.
         own: sequences of the model, which decide the scale of the colours.
+        labels: what colours a token, in words.
+        running: what the ribbon below a text sums up; by default regret, or surprise where there is no oracle.
     """
 
-    def __init__(self, model: LanguageModel, oracle: LanguageModel | None, own: Trace) -> None:
+    def __init__(
+        self,
+        model: LanguageModel,
+        oracle: LanguageModel | None,
+        own: Trace,
+        *,
+        labels: Mapping[str, str] = LABELS,
+        running: str = "",
+    ) -> None:
         self.models = [model] if oracle is None else [model, oracle]
-        self.measures = [{**each, "scale": scale(_column(own, each["name"]))} for each in described(oracle)]
+        self.measures = [{**each, "scale": scale(_column(own, each["name"]))} for each in described(oracle, labels)]
+        self.running = running or (_BEYOND if oracle is None else "running regret")
         self._words: dict[int, int] = {}
         self._vocabulary = model.vocabulary
 
@@ -65,9 +79,7 @@ class TokenTexts:
             "note": note,
             "models": [model.name for model in self.models],
             "measures": self.measures,
-            "running": "running regret"
-            if len(self.models) > 1
-            else "surprise beyond what the model expected, summed up",
+            "running": self.running,
             "words": [word_of(self._vocabulary, index) for index in self._words],
             "columns": [{"title": name, "texts": texts} for name, texts in columns],
         }
@@ -94,25 +106,29 @@ class TokenTexts:
         return self._words.setdefault(index, len(self._words))
 
 
-def worst_exhibit(makes: TokenTexts, own: Trace) -> dict[str, Any]:
-    """The worst places of all samples, each in its context."""
+def worst_exhibit(
+    makes: TokenTexts, own: Trace, title: str = "Off script here", source: str = "sample"
+) -> dict[str, Any]:
+    """The worst places of all samples, or other sources of text, each in its context."""
     places = worst_places(own.deviation, WORST)
     texts = makes.texts(own, [row for row, _ in places])
-    shown = [_around(text, row, place, makes) for text, (row, place) in zip(texts, places, strict=True)]
+    shown = [
+        _around(text, place, makes, f"{source} {row + 1}") for text, (row, place) in zip(texts, places, strict=True)
+    ]
     note = (
         f"The {len(shown)} highest values among {int((~np.isnan(own.deviation)).sum()):,} tokens, each in its context."
     )
-    return makes.exhibit("Off script here", [(makes.models[0].name, shown)], note)
+    return makes.exhibit(title, [(makes.models[0].name, shown)], note)
 
 
-def _around(text: dict[str, Any], row: int, place: int, makes: TokenTexts) -> dict[str, Any]:
-    """A part of a text around one place, named by its row and position, both from 1."""
+def _around(text: dict[str, Any], place: int, makes: TokenTexts, named: str) -> dict[str, Any]:
+    """A part of a text around one place, named by its text and position, from 1."""
     part = slice(max(0, place - _AROUND), place + _AROUND + 1)
     first = makes.measures[0]
     value = text["values"][first["name"]][place]
     cut = {key: entry[part] for key, entry in text.items() if isinstance(entry, list)}
     values = {name: entry[part] for name, entry in text["values"].items()}
-    label = f"sample {row + 1}, token {place + 1}: {_short(value)} {first['unit']}"
+    label = f"{named}, token {place + 1}: {_short(value)} {first['unit']}"
     more = {"cut_before": part.start > 0, "cut_after": part.stop < len(text["ids"])}
     return {**cut, "values": values, "focus": place - part.start, "label": label, **more}
 
@@ -202,4 +218,4 @@ def _rounded(value: float) -> float:
 
 
 def _short(value: float | str) -> str:
-    return "∞" if isinstance(value, str) else f"{value:.2f}"
+    return "∞" if isinstance(value, str) else f"{value:.2f}" if value >= _SMALL else f"{value:.2g}"

@@ -54,6 +54,7 @@ class RatingsQuestion(Question[RatingSettings]):
     title = "What do people think of its samples?"
     about = "Means of people's ratings by system, agreement (alpha, kappa, ICC), paired comparisons, HUSE."
     Settings = RatingSettings
+    example = "ratings.csv"
     needs = ()
     flags = ("seed",)
     headlines = ("alpha_ordinal", "alpha_nominal")

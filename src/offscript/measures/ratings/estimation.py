@@ -10,6 +10,7 @@ from offscript._types import FloatArray
 from offscript.corpora.ratings import Ratings
 from offscript.errors import OffscriptError
 from offscript.measures._figures import Figure
+from offscript.measures.measurement import figure_name
 from offscript.statistics import Curve, Estimate, crossed_mean, fleiss_kappa, intraclass_correlation, krippendorff_alpha
 
 QUESTION = "ratings"
@@ -86,8 +87,8 @@ def mean_figures(ratings: Ratings, prefix: str, *, seed: int | None) -> dict[str
 
 
 def label(system: str) -> str:
-    """A system's name as a key of results, where commas divide."""
-    return " ".join(system.replace(",", ";").split())
+    """A system's name as it stands in names of figures: on one line, with single spaces."""
+    return " ".join(figure_name(system).split())
 
 
 def system_rows(ratings: Ratings, figures: dict[str, Figure], prefix: str) -> list[dict[str, Any]]:

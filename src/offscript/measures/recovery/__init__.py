@@ -71,6 +71,21 @@ class Recovery(Question[RecoverySettings]):
         passes = len(settings.sources) + 1 + (len(settings.sources) if subject.has_oracle else 0)
         return passes * settings.samples * (settings.length or subject.length)
 
+    def figures(self, subject: "Subject", settings: RecoverySettings) -> Sequence[str]:
+        """Corpus-BLEU after each source and, with an oracle, its NLL; losses where real prefixes are compared."""
+        from offscript.measures.recovery.estimation import ORDER
+
+        bad = [source for source in settings.sources if source != "data"]
+        names = [f"corpus_bleu_{ORDER}.{source}" for source in settings.sources]
+        if "data" in settings.sources:
+            names += [f"bleu_gap.{source}" for source in bad]
+        if subject.has_oracle:
+            names += [
+                *(f"nll_oracle.{source}" for source in settings.sources),
+                *(f"nll_gap.{source}" for source in bad),
+            ]
+        return names
+
     def measure(self, subject: "Subject", settings: RecoverySettings, progress: Progress) -> Answer:
         """Continue prefixes of every source with the same random numbers."""
         from offscript.measures.recovery.estimation import continuations, measure_recovery, side_by_side

@@ -46,7 +46,17 @@ class Regret(Question[RegretSettings]):
     needs = (Need.model, Need.oracle)
     flags = ("seed", "device", "batch_size")
     asked_by_default = True
+    rests_on = ("q_per_token", "nll_oracle")
     headlines = ("q_per_token",)
+    figure_names = (
+        "q_per_token",
+        "q_per_token_sampled",
+        "q_per_sequence",
+        "q_per_sequence_sampled",
+        "nll_oracle",
+        "acc_err",
+        "excess_acc_err",
+    )
     compared = (Compared("q_per_sequence", "Q (nats)"),)
     gauges = (Gauge("q_per_token", "regret Q", "nats per token", 0.0, "the oracle's own text"),)
 

@@ -33,10 +33,13 @@ class Retrieval(Question[RetrievalSettings]):
     title = "Does retrieval find what is relevant?"
     about = "Recall@k, mean average precision and nDCG@10 over the queries that have judgments."
     Settings = RetrievalSettings
+    limited = "queries"
+    example = "index --queries queries.jsonl --judgments judgments.txt"
     needs = ()
     needs_instead = "an index with queries and judgments"
     flags = ("limit", "seed")
     headlines = ("map",)
+    figure_names = ("recall@*", "map", "ndcg@10")
     compared = (Compared("map"), Compared("ndcg@10"), Compared("recall@10"))
 
     def missing(self, subject: "Subject", given: Mapping[str, Any]) -> Lack | None:

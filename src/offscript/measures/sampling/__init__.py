@@ -104,7 +104,7 @@ class Sampling(Question[SamplingSettings]):
         from offscript.measures.sampling.estimation import ENTROPY_ORDER, grid_of
 
         kinds = (f"corpus_bleu_{settings.order}", f"self_bleu_{settings.order}", f"entropy_{ENTROPY_ORDER}")
-        labels = [sampler.replace(",", ";") for _, sampler in grid_of(settings.samplers)]
+        labels = [sampler for _, sampler in grid_of(settings.samplers)]
         behind = [f"{label}.behind_best" for label in labels]
         return [f"{label}.{kind}" for label in (*labels, REAL) for kind in kinds] + behind
 
@@ -169,6 +169,8 @@ class Sampling(Question[SamplingSettings]):
         if not figures:
             return None
         real, by_sampler = _by_sampler(figures)
+        if not by_sampler:
+            return super().conclude(figures, p_values)
         if "self_bleu" not in real:
             best = max(by_sampler.values(), key=lambda kinds: kinds["corpus_bleu"].value)
             return Finding("Quality against diversity", f"{_setting(best)} comes closest to real text.")
@@ -225,12 +227,13 @@ Kinds = dict[str, "Measurement"]
 
 
 def _by_sampler(figures: "Mapping[str, Measurement]") -> tuple[Kinds, dict[str, Kinds]]:
-    """The figures of real text, and those of every setting."""
+    """The figures of real text, and those of every setting whose quality and diversity are known."""
     by_sampler: dict[str, Kinds] = {}
     for name, entry in figures.items():
         kind = name.rpartition(".")[2].rstrip("0123456789").rstrip("_")
         by_sampler.setdefault(entry.recipe.get("sampler", REAL), {})[kind] = entry
-    return by_sampler.pop(REAL, {}), by_sampler
+    real = by_sampler.pop(REAL, {})
+    return real, {name: kinds for name, kinds in by_sampler.items() if {"corpus_bleu", "self_bleu"} <= kinds.keys()}
 
 
 def _as_diverse(by_sampler: dict[str, Kinds], real: "Measurement") -> dict[str, Kinds]:
@@ -240,8 +243,15 @@ def _as_diverse(by_sampler: dict[str, Kinds], real: "Measurement") -> dict[str, 
 def _choice(diverse: dict[str, Kinds]) -> tuple[Kinds, list[Kinds], Kinds]:
     """The best setting, those that cannot be told apart from it, and the simplest of all these."""
     best = max(diverse.values(), key=lambda kinds: kinds["corpus_bleu"].value)
-    rivals = [kinds for kinds in diverse.values() if "behind_best" in kinds and 0 in kinds["behind_best"].interval]
+    rivals = [kinds for kinds in diverse.values() if kinds is not best and _is_rival(kinds, best)]
     return best, rivals, min([best, *rivals], key=_simplicity)
+
+
+def _is_rival(kinds: Kinds, best: Kinds) -> bool:
+    """Whether it cannot be told apart from the best; one that writes the same texts has no interval of its own."""
+    if "behind_best" in kinds:
+        return 0 in kinds["behind_best"].interval
+    return kinds["corpus_bleu"].value == best["corpus_bleu"].value
 
 
 def _real_text(real: Kinds) -> str:
@@ -269,8 +279,10 @@ def _simplicity(kinds: Kinds) -> tuple[int, int, float]:
 
 def _prefixes_needed(best: Kinds, chosen: Kinds, rivals: list[Kinds]) -> str:
     """How many prefixes would separate the recommended setting from the best, or the best from the next best."""
-    behind = [kinds["behind_best"] for kinds in ([chosen] if chosen is not best else rivals)]
-    gap = min(behind, key=lambda entry: entry.value)
+    compared = [chosen] if chosen is not best else rivals
+    if same := [kinds for kinds in compared if "behind_best" not in kinds]:
+        return f"{_sampler(best)} and {_sampler(same[0])} score the same after every prefix."
+    gap = min((kinds["behind_best"] for kinds in compared), key=lambda entry: entry.value)
     other = gap.recipe["sampler"]
     if gap.value <= 0:
         return f"{_sampler(best)} and {other} score the same."

@@ -112,7 +112,7 @@ class Sweep:
         return [entry for setting in self.settings for entry in self._of_setting(setting)]
 
     def _of_setting(self, setting: Setting) -> list[Measurement]:
-        label = setting.sampler.replace(",", ";")
+        label = setting.sampler
         shared: dict[str, Any] = {
             "question": QUESTION,
             "n": len(setting.quality),
@@ -145,7 +145,7 @@ class Sweep:
             Measurement.of(
                 difference,
                 question=QUESTION,
-                name=f"{setting.sampler.replace(',', ';')}.behind_best",
+                name=f"{setting.sampler}.behind_best",
                 n=len(quality),
                 seed=self.seed,
                 seconds=0.0,

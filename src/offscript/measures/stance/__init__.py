@@ -32,10 +32,13 @@ class Stance(Question[StanceSettings]):
     title = "Does the stance model see whether texts agree with a claim?"
     about = "FNC-1's weighted accuracy, accuracy and F1 with intervals, and the confusion matrix."
     Settings = StanceSettings
+    limited = "pairs, chosen at random by the seed"
+    example = "offscript/stance --data pairs.jsonl"
     needs = ()
     flags = ("limit", "seed")
     renamed: ClassVar = {"test": "data, and put the recipe's keys under training", "kind": "training.kind"}
     headlines = ("macro_f1",)
+    figure_names = ("accuracy", "macro_f1", "f1.*", "fnc_score", "calibration_error")
     compared = (Compared("fnc_score"), Compared("accuracy"), Compared("macro_f1"))
 
     def measure(self, subject: "Subject", settings: StanceSettings, progress: Progress) -> Answer:

@@ -18,6 +18,7 @@ from offscript.measures.question import (
     Files,
     Finding,
     Gauge,
+    Listed,
     Need,
     Progress,
     Question,
@@ -43,7 +44,7 @@ class StereotypeSettings(Settings):
     """Which system is tested, and against which second one."""
 
     predictions: Files = setting((), "Scores in the authors' format; those of several are added up.")
-    weights: str = setting("", "A weight for each --predictions, with commas between.")
+    weights: Listed = setting("", "A weight for each --predictions; commas between, or repeated.", repeated=True)
     baseline: str | None = setting(None, f"One of {', '.join(BASELINES)}.")
     head: Path | None = setting(None, "A next-sentence head (offscript train) for intersentence tests.")
     sampler: str | None = setting(None, "Score what would be generated, e.g. nucleus,p=0.9.")
@@ -63,9 +64,12 @@ class Stereotypes(Question[StereotypeSettings]):
         "The Context Association Test: lms, ss and icat by task and domain, and the most and least stereotyped terms."
     )
     Settings = StereotypeSettings
+    limited = "tests"
+    example = "hf/gpt2 --data dev.json"
     needs = (Need.associations,)
     takes = (Need.model,)
     asked_by_default = True
+    rests_on = (*FIGURES, "ties")
     headlines = ("ss",)
     compared = tuple(Compared(name) for name in FIGURES)
     gauges = tuple(Gauge(name, "stereotype preferred (ss)", "%", float(_EVEN), "even") for name in ("ss_decided", "ss"))
@@ -87,6 +91,13 @@ class Stereotypes(Question[StereotypeSettings]):
         from offscript.measures.stereotypes.scores import data_recipe
 
         return {"associations": data_recipe(subject.association_tests(most=settings.most))}
+
+    def figures(self, subject: "Subject", settings: StereotypeSettings) -> Sequence[str]:
+        """Scores of everything and of every domain and task that the tests have."""
+        from offscript.measures.stereotypes.scores import group_names
+
+        groups = group_names(subject.association_tests(most=settings.most))
+        return [*(f"{group}.{name}" if group else name for group in groups for name in FIGURES), "ties", "ss_decided"]
 
     def measure(self, subject: "Subject", settings: StereotypeSettings, progress: Progress) -> Answer:
         """Score every sentence of every test, and a second system's where one is named."""

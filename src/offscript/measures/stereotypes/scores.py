@@ -129,13 +129,22 @@ def score_group(
 
 def groups_of(judgements: Judgements) -> Iterator[tuple[str, Judgements]]:
     """The groups that scores are given for, with their names."""
+    for name, members in _members(judgements.tests).items():
+        yield name, judgements.select(members) if name else judgements
+
+
+def group_names(tests: Sequence[AssociationTest]) -> list[str]:
+    """Names of the groups: "" for everything, `<domain>`, `<task>.overall` and `<task>.<domain>`."""
+    return list(_members(tests))
+
+
+def _members(tests: Sequence[AssociationTest]) -> dict[str, list[int]]:
+    """The numbers of each group's tests, everything first and the others by name."""
     members: dict[str, list[int]] = {}
-    for number, test in enumerate(judgements.tests):
-        for name in (test.domain, f"{test.task}.{OVERALL}", f"{test.task}.{test.domain}"):
+    for number, test in enumerate(tests):
+        for name in ("", test.domain, f"{test.task}.{OVERALL}", f"{test.task}.{test.domain}"):
             members.setdefault(name, []).append(number)
-    yield "", judgements
-    for name in sorted(members):
-        yield name, judgements.select(members[name])
+    return dict(sorted(members.items()))
 
 
 def measure_stereotypes(

@@ -52,9 +52,28 @@ class Translation(Question[TranslationSettings]):
     title = "Does its translation recover from wrong prefixes?"
     about = "Self-recovery of a translation model: what it writes after right, wrong and random first tokens."
     Settings = TranslationSettings
+    limited = "pairs of sentences"
+    example = "runs/multi30k --pairs test.tsv"
     needs = (Need.model,)
+    rests_on = (f"content.{NORMAL}",)
     headlines = ("content_gap.random", "content.normal")
     compared = (Compared("content_gap.random", "content lost", 0.0),)
+
+    def figures(self, subject: "Subject", settings: TranslationSettings) -> list[str]:
+        """For each kind of prefix; losses compared with translations without one."""
+        scores = (
+            "content",
+            "hallucinated",
+            "chrf",
+            "nll",
+            "repetition",
+            "copied",
+            *(("back",) if settings.back else ()),
+        )
+        names = [f"{score}.{kind}" for score in scores for kind in settings.kinds]
+        names += [f"bleu.{kind}" for kind in settings.kinds if kind in (NORMAL, DATA)]
+        wrong = [kind for kind in settings.kinds if kind != NORMAL] if NORMAL in settings.kinds else []
+        return names + [f"{score}_gap.{kind}" for score in ("content", "chrf") for kind in wrong]
 
     def measure(self, subject: "Subject", settings: TranslationSettings, progress: Progress) -> Answer:
         """Translate every source after every kind of prefix."""

@@ -41,10 +41,13 @@ class Verdicts(Question[VerdictSettings]):
     title = "Are the fact checker's verdicts right?"
     about = "Accuracy, F1, FEVER score and calibration error of verdicts on judged claims."
     Settings = VerdictSettings
+    limited = "claims"
+    example = "claims.jsonl --index index"
     needs = ()
     needs_instead = "judged claims"
     flags = ("limit", "seed")
     headlines = ("accuracy",)
+    figure_names = ("accuracy", "macro_f1", "f1.*", "fever_score", "calibration_error")
     compared = (Compared("accuracy"), Compared("macro_f1"), Compared("fever_score"))
 
     def missing(self, subject: "Subject", given: Mapping[str, Any]) -> Lack | None:

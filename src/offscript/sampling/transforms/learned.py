@@ -40,6 +40,7 @@ class Policy:
         return wished.clamp(math.log(COLDEST), math.log(HOTTEST))
 
 
+_LARGEST = 1e9
 _NUMBERS = tuple(Policy.__dataclass_fields__)
 
 
@@ -65,7 +66,7 @@ def _read(path: str, _: float) -> Policy:
             f"{path} holds no policy", why=f"{type(fault).__name__}: {fault}", next="make one with offscript study fit"
         ) from fault
     for name, value in values.items():
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= _LARGEST:
             raise OffscriptError(f"{path}: {name} is {value!r}, not a number", next="make it with offscript study fit")
     if values["entropy_deviation"] <= 0:
         raise OffscriptError(f"{path}: entropy_deviation is not above 0", next="make it with offscript study fit")
