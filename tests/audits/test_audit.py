@@ -105,18 +105,27 @@ def test_what_an_interrupted_audit_finished_is_not_run_again(
     assert figures[0] == figures[1]
 
 
-def test_every_figure_was_announced(subject: Subject, tmp_path: Path) -> None:
-    plan = plan_audit(subject)
+@pytest.mark.parametrize("oracle", [True, False])
+def test_every_figure_was_announced(oracle: bool, tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus.txt"
+    corpus.write_text(
+        "".join(f"{' '.join(f'w{(line * place) % 20}' for place in range(1, 13))}\n" for line in range(60))
+    )
+    given = {"oracle": small_model("oracle", 2)} if oracle else {"corpus": (str(corpus),)}
+    subject = Subject(small_model("student", 1), length=10, limit=30, **given)
+    names = [*(each.question.name for each in plan_audit(subject).asked), "quality", "diversity"]
+    plan = plan_audit(subject, [name for name in names if name != "quality" or not oracle])
     announced = plan.figures(subject)
-    for answer in run_audit(subject, plan, tmp_path).answers:
+    for answer in run_audit(subject, plan, tmp_path / "out").answers:
         patterns = announced[answer.name]
-        for entry in answer.measurements if patterns is not None else []:
+        assert patterns is not None
+        for entry in answer.measurements:
             assert any(fnmatchcase(entry.name, pattern) for pattern in patterns), (answer.name, entry.name)
 
 
 def test_a_stopped_run_resumes_at_the_pace_it_was_planned_with(tmp_path: Path) -> None:
     assert remembered_pace(tmp_path, "model", None, "cpu") is None
-    remember_pace(tmp_path, "model", None, "cpu", 120.0)
+    remember_pace(tmp_path, 120.0, "model", None, "cpu")
     assert remembered_pace(tmp_path, "model", None, "cpu") == 120.0
     assert remembered_pace(tmp_path, "other", None, "cpu") is None
     for damaged in ("[", "[]", '{"of": ["model", null, "cpu"], "pace": "x"}', "3"):

@@ -116,6 +116,17 @@ def test_verdicts_know_which_way_is_good(better: bool | None, value: float, verd
     assert tally(found, "b").startswith(f"1 {verdict}")
 
 
+def test_an_audit_of_an_earlier_version_is_compared_with_one_of_today(tmp_path: Path) -> None:
+    gate = "exposure.top-k;k=5.entropy_3>0"
+    before = stored(tmp_path / "before", "m", score("top-k,k=5.entropy_3", 1, 0.1))
+    after = stored(tmp_path / "after", "m", score("top-k,k=5.entropy_3", 2, 0.1))
+    before.write_text(before.read_text().replace("top-k,k=5", "top-k;k=5"))
+    comparison = compare_runs(read_runs([before, after]))
+    assert [each.figure for each in comparison.contrasts] == ["exposure.top-k,k=5.entropy_3"]
+    [result] = check_gates([parse_gate(gate)], {each.figure: each for each in comparison.contrasts})
+    assert result.failed
+
+
 def test_what_one_run_lacks_or_is_infinite_is_left_out_with_its_reason(tmp_path: Path) -> None:
     infinite = Measurement(
         question="exposure", name="i", value=np.inf, standard_error=np.inf, n=9, seed=1, seconds=0.0, recipe={},

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from offscript.audits.gates import Gate, check_gates, parse_gate, require_asked
 from offscript.errors import OffscriptError
+from offscript.measures.question import Question, Settings
+from offscript.measures.subject import Subject
 from offscript.statistics import Interval
 
 
@@ -23,7 +25,7 @@ FIGURES = {
     "likelihood.ppl": Found(math.inf, Interval(3.0, math.inf, 0.95, "delta")),
     "regret.q_per_token": Found(0.5, Interval.exact(0.5)),
 }
-names = st.from_regex(r"[A-Za-z0-9_;=,. -]*[A-Za-z0-9_]", fullmatch=True).filter(
+names = st.from_regex(r"[A-Za-z0-9_=,. -]*[A-Za-z0-9_]", fullmatch=True).filter(
     lambda name: name == name.strip() and not name.endswith((".lower", ".upper"))
 )
 gates = st.builds(
@@ -42,7 +44,8 @@ gates = st.builds(
         (" exposure.eb_c.js >= 1.1 ", Gate("exposure.eb_c.js", "value", ">=", 1.1)),
         ("stereotypes.icat<-1e-3", Gate("stereotypes.icat", "value", "<", -0.001)),
         ("likelihood.ppl.upper<=inf", Gate("likelihood.ppl", "upper", "<=", math.inf)),
-        ("sampling.nucleus;p=0.9.self_bleu_4>0.3", Gate("sampling.nucleus;p=0.9.self_bleu_4", "value", ">", 0.3)),
+        ("sampling.nucleus;p=0.9.self_bleu_4>0.3", Gate("sampling.nucleus,p=0.9.self_bleu_4", "value", ">", 0.3)),
+        ("sampling.nucleus,p=0.9.self_bleu_4>0.3", Gate("sampling.nucleus,p=0.9.self_bleu_4", "value", ">", 0.3)),
         ("sampling.real text.self_bleu_4.lower>0.3", Gate("sampling.real text.self_bleu_4", "lower", ">", 0.3)),
     ],
 )
@@ -119,3 +122,17 @@ def test_a_gate_on_a_figure_that_will_not_be_there_is_refused_before_the_run() -
         OffscriptError, match=r"will have no figure exposure\.eb_m\.js; did you mean 'exposure\.eb_c\.js'"
     ):
         require_asked([parse_gate("exposure.eb_m.js>1")], known)
+
+
+def test_a_gate_on_a_question_without_figures_is_refused() -> None:
+    with pytest.raises(OffscriptError, match="samples has no figures"):
+        require_asked([parse_gate("samples.any>0")], {"samples": ()})
+
+
+def test_a_plugin_names_its_figures() -> None:
+    class Mine(Question[Settings]):
+        name, title, about = "mine", "Mine?", "Mine."
+        figure_names = ("share", "share.*")
+
+    with pytest.raises(OffscriptError, match=r"no figure mine\.shares; did you mean 'mine\.share'"):
+        require_asked([parse_gate("mine.shares>0")], {"mine": Mine().figures(Subject(None), Settings())})

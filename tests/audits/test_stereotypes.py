@@ -29,12 +29,15 @@ def document(tests: int) -> dict[str, object]:
             "bias_type": ("gender", "race")[number % 2],
             "context": "they were BLANK .",
             "sentences": [
-                {"id": f"t{number}-{label}", "gold_label": label, "sentence": f"they were {WORDS[3 * half + place]} ."}
+                {
+                    "id": f"t{number}-{label}",
+                    "gold_label": label,
+                    "sentence": f"they were {WORDS[(number // 3 + place) % len(WORDS)]} .",
+                }
                 for place, label in enumerate(labels)
             ],
         }
         for number in range(tests)
-        for half in [number % 2]
     ]
     return {"data": {"intrasentence": records}}
 
@@ -73,6 +76,8 @@ def test_figures_words_bars_and_examples_stand_on_the_page(associations: str, tm
     (answer,) = record.answers
     names = {entry.name for entry in answer.measurements}
     assert {"lms", "ss", "icat", "gender.ss", "race.icat", "intrasentence.overall.lms", "ties"} <= names
+    announced = plan_audit(found, ["stereotypes"]).figures(found)["stereotypes"]
+    assert names | {"ss_decided"} == set(announced or ())
     told = finding_of("stereotypes", answer.measurements)
     assert told is not None
     ((title, chart),) = charts_of("stereotypes", answer.measurements)

@@ -122,6 +122,16 @@ def test_a_cell_is_skipped_once_it_exists(tmp_path: Path) -> None:
     assert_same_items(store.load(RECIPE).measurements, run())
 
 
+def test_names_of_earlier_versions_are_read_as_todays_with_their_items(tmp_path: Path) -> None:
+    new = [exposure("nucleus,p=0.9,temperature=0.5.self_bleu_4")]
+    cell, results = Store(tmp_path).save(Answer(new), RECIPE), write_results(tmp_path, "gpt2", new)
+    for path in (cell, *results.parent.iterdir()):
+        path.write_text(path.read_text().replace("nucleus,p=0.9,temp", "nucleus;p=0.9;temp"))
+    for found in (Store(tmp_path).load(RECIPE).measurements, read_results(results, with_items=True)):
+        assert found == new
+        assert_same_items(found, new)
+
+
 def test_a_write_that_fails_leaves_no_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full_disk(*_: object) -> None:
         raise OSError(28, "No space left on device")

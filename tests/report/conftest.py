@@ -9,6 +9,35 @@ from typing import Any
 
 import pytest
 
+TAGS = ("script", "img src=x onerror", "svg onload", "iframe srcdoc", "body onload", "a href=javascript:", "style")
+BREAKS = (
+    "",
+    "</script>",
+    "]]>",
+    "-->",
+    "'",
+    '"',
+    "`",
+    "{{7*7}}",
+    "\\u003c/script>",
+    "</textarea>",
+    "\u2028",
+    "&lt;",
+    "\x00",
+)
+PAYLOADS = [
+    f"{end}<{tag}=\"document.title='owned'\">document.title='owned'</{tag.split()[0]}>"
+    for tag in TAGS
+    for end in BREAKS
+]
+PAYLOADS += [f"javascript:document.title='owned'//{number}" for number in range(100 - len(PAYLOADS))]
+
+
+@pytest.fixture(scope="session")
+def payloads() -> list[str]:
+    """A hundred texts that would change the page's title if any of them were more than text."""
+    return PAYLOADS
+
 
 @pytest.fixture
 def open_page(page: Any) -> Callable[[Path], list[str]]:
@@ -33,7 +62,7 @@ def axe(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if npm is None:
         pytest.skip("no npm, which gives axe-core")
     folder = tmp_path_factory.mktemp("axe")
-    packed = subprocess.run([npm, "pack", "axe-core@4"], cwd=folder, capture_output=True, text=True, check=False)
+    packed = subprocess.run([npm, "pack", "axe-core@4.14.0"], cwd=folder, capture_output=True, text=True, check=False)
     if packed.returncode != 0:
         pytest.skip("npm could not get axe-core")
     [archive] = folder.glob("axe-core-*.tgz")

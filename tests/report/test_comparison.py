@@ -11,7 +11,8 @@ from offscript.audits.comparison import compare_runs, read_runs
 from offscript.audits.store import write_results
 from offscript.measures.measurement import Measurement
 from offscript.report.axes import charts_along, numeric_axes
-from offscript.report.comparison import headlines, render_comparison, told, write_comparison
+from offscript.report.comparison import headlines, render_comparison, write_comparison
+from offscript.report.differences import told
 from offscript.report.figures import charts_of_runs
 from offscript.statistics import Curve, mean_interval
 
@@ -61,9 +62,19 @@ def test_it_fits_a_phone(page: Any, open_page: Opener, written: Path, scheme: st
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_wrong(
+    scheme: str, page: Any, open_page: Opener, written: Path, violations: Callable[[], list[str]]
+) -> None:
+    page.emulate_media(color_scheme=scheme)
+    open_page(written)
+    page.evaluate("document.querySelectorAll('details').forEach(part => { part.open = true; })")
+    assert violations() == []
+
+
 def test_runs_share_a_scorecard_and_a_table_that_sorts(page: Any, open_page: Opener, written: Path) -> None:
     open_page(written)
-    assert page.locator(".scorecard .gauge svg circle").count() == 4  # two questions, two runs
+    assert page.locator(".scorecard .gauge svg circle").count() == 6  # two questions, two runs and their difference
     column = "[...document.querySelectorAll('#stereotypes tbody tr td:first-child')].map(cell => cell.textContent)"
     before = page.evaluate(column)
     page.locator("#stereotypes th button").first.click()

@@ -28,7 +28,7 @@ def figure(name: str, value: float, lower: float, upper: float, **recipe: str) -
 
 def shares(*bounds: tuple[float, float], name: str = "supported_of_decided") -> list[Measurement]:
     return [
-        figure(f"tempered;temperature={heat}.prompted.{name}", (lower + upper) / 2, lower, upper)
+        figure(f"tempered,temperature={heat}.prompted.{name}", (lower + upper) / 2, lower, upper)
         for heat, (lower, upper) in enumerate(bounds)
     ]
 
@@ -181,7 +181,7 @@ def test_statements_are_drawn_as_bars_by_sampler() -> None:
     )
     assert "prompted" in title
     assert undecided == "Not decided, of its prompted statements"
-    assert [point["group"] for point in chart["data"]["values"]] == ["tempered temperature=0", "tempered temperature=1"]
+    assert [point["group"] for point in chart["data"]["values"]] == ["tempered,temperature=0", "tempered,temperature=1"]
     assert chart["data"]["values"][0]["lower"] == 0.1
 
 

@@ -34,3 +34,5 @@ def test_the_docs_have_the_same_terms() -> None:
     written = DOCS.read_text(encoding="utf-8")
     for term in glossary():
         assert f"| {term.term} | {term.about} |" in written
+        assert term.formula in written
+        assert not term.picture or (DOCS.parent / "images" / term.picture).is_file()

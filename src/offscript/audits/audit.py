@@ -10,11 +10,11 @@ from typing import Any, Protocol
 
 from offscript._files import write_json
 from offscript._specification import nearest
-from offscript.audits.results import AuditedQuestion, AuditPart
-from offscript.audits.store import Store, read_document, read_results, write_results
+from offscript.audits.results import AuditedQuestion, AuditPart, Results
+from offscript.audits.store import Store, explaining_results, read_document, read_results, write_results
 from offscript.errors import OffscriptError
 from offscript.measures.measurement import Measurement, environment
-from offscript.measures.question import Answer, Progress, Question, Settings, Silent
+from offscript.measures.question import Answer, Need, Progress, Question, Settings, Silent
 from offscript.measures.registry import question as question_named
 from offscript.measures.registry import questions
 from offscript.measures.subject import Subject
@@ -104,7 +104,8 @@ def plan_audit(
     named = [question_named(name).name for name in (*only, *changed)]
     for name, values in changed.items():
         _require_settings(question_named(name), values)
-    chosen = [each for each in known.values() if each.name in named or (not only and each.asked_by_default)]
+    usual = [each for each in known.values() if each.asked_by_default and _fits(each, subject)]
+    chosen = [each for each in known.values() if each.name in named or (not only and each in usual)]
     lacks = {each.name: each.missing(subject, changed.get(each.name, {})) for each in chosen}
     possible = [each for each in chosen if lacks[each.name] is None]
     asked = _planned(possible, subject, changed)
@@ -114,7 +115,14 @@ def plan_audit(
     return Plan(asked, left_out)
 
 
-def run_audit(subject: Subject, plan: Plan, out: Path, observer: AuditObserver | None = None) -> Record:
+def run_audit(
+    subject: Subject,
+    plan: Plan,
+    out: Path,
+    observer: AuditObserver | None = None,
+    *,
+    more: Mapping[str, Any] | None = None,
+) -> Record:
     """Answer the plan's questions; an answer that an earlier, interrupted run stored is not computed again.
 
     Args:
@@ -122,6 +130,7 @@ def run_audit(subject: Subject, plan: Plan, out: Path, observer: AuditObserver |
         plan: which questions are asked, with their settings.
         out: the folder that answers and results are written to.
         observer: told of every question and of its progress.
+        more: stored with the settings of the run.
 
     Returns:
         What a page is made of.
@@ -144,6 +153,7 @@ def run_audit(subject: Subject, plan: Plan, out: Path, observer: AuditObserver |
         "pace": subject.pace if subject.has_model and subject.is_large else None,
         "reading": subject.model.reading if subject.has_model else "",
         "seconds": round(time.monotonic() - began, 1),
+        **(more or {}),
     }
     audit = AuditPart(
         questions=[
@@ -167,7 +177,7 @@ def remembered_pace(out: Path, *key: str | None) -> float | None:
 
     Args:
         out: The folder of the audit.
-        key: What it belongs to: model, oracle and device.
+        key: What it belongs to: model, oracle and device, and a second model where there is one.
     """
     path = out / _PACE
     try:
@@ -178,9 +188,9 @@ def remembered_pace(out: Path, *key: str | None) -> float | None:
         return None  # a damaged file: measure again
 
 
-def remember_pace(out: Path, model: str | None, oracle: str | None, device: str, pace: float) -> None:
-    """Keep a pace for a run that resumes."""
-    write_json(out / _PACE, {"of": [model, oracle, device], "pace": pace})
+def remember_pace(out: Path, pace: float, *key: str | None) -> None:
+    """Keep a pace for a run that resumes, with what it belongs to."""
+    write_json(out / _PACE, {"of": list(key), "pace": pace})
 
 
 def read_record(results: Path) -> Record:
@@ -198,6 +208,13 @@ def read_record(results: Path) -> Record:
     by_question: dict[str, list[Measurement]] = {}
     for measurement in read_results(results):
         by_question.setdefault(measurement.question, []).append(measurement)
+    with explaining_results(results):
+        return _record_of(results, document, document.audit, by_question)
+
+
+def _record_of(
+    results: Path, document: Results, audit: AuditPart, by_question: Mapping[str, list[Measurement]]
+) -> Record:
     sections = [
         Section(
             entry.name,
@@ -206,7 +223,7 @@ def read_record(results: Path) -> Record:
             entry.exhibits,
             entry.settings,
         )
-        for entry in document.audit.questions
+        for entry in audit.questions
     ]
     return Record(
         model=document.model_name,
@@ -214,7 +231,7 @@ def read_record(results: Path) -> Record:
         corpus=tuple(document.config.get("corpus", ())),
         config=document.config,
         answers=sections,
-        left_out=document.audit.left_out,
+        left_out=audit.left_out,
         date=datetime.fromtimestamp(document.date, timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
         results=results,
     )
@@ -253,6 +270,11 @@ def _is_audit(results: Path) -> bool:
         return read_document(results).audit is not None
     except (OSError, OffscriptError):
         return False
+
+
+def _fits(question: Question[Any], subject: Subject) -> bool:
+    """Whether it is asked without being named: a question about two models only where there are two."""
+    return subject.has_against or Need.against not in question.needs
 
 
 def _require_settings(question: Question[Any], names: Iterable[str]) -> None:
@@ -305,6 +327,6 @@ def _answer(
     observer.question(number, total, question.title, stored=stored)
     if stored:
         return store.load(recipe)
-    answer = question.measure(subject, settings, observer)
+    answer = question.answer(subject, settings, observer)
     store.save(answer, recipe)
     return answer

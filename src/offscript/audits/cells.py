@@ -20,11 +20,12 @@ from offscript.measures.question import Answer, Need, Silent
 from offscript.measures.registry import question
 from offscript.measures.subject import Subject
 from offscript.models.language_model import LanguageModel
-from offscript.models.registry import load_model
+from offscript.models.registry import load_model, with_sources
 from offscript.training import Recipe, recipe_from, train
 
 CELLS, MODELS = "cells", "models"
-_OF_SUBJECT = ("corpus", "associations", "limit")
+_SOURCES = "sources"
+_OF_SUBJECT = ("corpus", "associations", "limit", "against", _SOURCES)
 
 
 class MeasureCall(BaseModel):
@@ -45,6 +46,7 @@ class Cell(BaseModel):
     model: str | None = Field(None, description="a model that exists")
     trainings: tuple[dict[str, Any], ...] = Field((), description="recipes, each begun with the weights before it")
     oracle: str | None = None
+    oracle_trainings: tuple[dict[str, Any], ...] = Field((), description="the recipe of an oracle that is trained too")
     call: MeasureCall
     seed: int = Field(1, ge=0)
 
@@ -52,7 +54,7 @@ class Cell(BaseModel):
     def recipe(self) -> dict[str, Any]:
         """What its file is named by; `$VARIABLES` stay as they are, since machines keep data in different places."""
         return {
-            **self.model_dump(mode="json", exclude={"name"}),
+            **self.model_dump(mode="json", exclude={"name"} if self.oracle_trainings else {"name", "oracle_trainings"}),
             "weights": [None if text is None else _weight_hash(text) for text in (self.model, self.oracle)],
             **environment(),
         }
@@ -81,7 +83,7 @@ def run_cells(
         if observer is not None:
             observer.measuring(cell.name, cell.call.question, stored=stored)
         if not stored:
-            store.save(_answer(cell, model, device), cell.recipe)
+            store.save(_answer(cell, model, _oracle_of(cell, out, device, observer), device), cell.recipe)
         answers.append(store.load(cell.recipe))
     return answers
 
@@ -90,16 +92,29 @@ def _model_of(cell: Cell, out: Path, device: str, observer: CellObserver | None)
     """The model of a cell, trained where it must be; None where the cell is about a system."""
     if cell.model is not None:
         return load_model(str(expanded(cell.model)), device=device)
+    return _taught(cell.trainings, cell.name, out, device, observer)
+
+
+def _oracle_of(cell: Cell, out: Path, device: str, observer: CellObserver | None) -> LanguageModel | None:
+    if cell.oracle is not None:
+        return _oracle(cell.oracle, device)
+    return _taught(cell.oracle_trainings, f"the oracle of {cell.name}", out, device, observer)
+
+
+def _taught(
+    trainings: Sequence[dict[str, Any]], name: str, out: Path, device: str, observer: CellObserver | None
+) -> LanguageModel | None:
+    """The model that some recipes give, each begun with the weights before it; None without any."""
     folder: Path | None = None
-    for content in cell.trainings:
+    for content in trainings:
         begun = {} if folder is None else {"warm_start": str(folder)}
-        recipe = recipe_from(expanded({**content, **begun}), cell.name)
-        follows = None if observer is None else observer.training(cell.name)
+        recipe = recipe_from(expanded({**content, **begun}), name)
+        follows = None if observer is None else observer.training(name)
         folder = _trained(recipe, out / MODELS / recipe.digest, device, follows)
     if folder is None:
         return None
     model = load_model(str(folder), device=device)
-    model.name = cell.name
+    model.name = name
     return model
 
 
@@ -110,17 +125,22 @@ def _trained(recipe: Recipe, folder: Path, device: str, observer: Observer | Non
         return train(recipe, folder, device=device, observer=observer).folder
 
 
-def _answer(cell: Cell, model: LanguageModel | None, device: str) -> Answer:
-    """A cell's settings are the question's, and beside them what its subject reads: corpus, associations, limit."""
+def _answer(cell: Cell, model: LanguageModel | None, oracle: LanguageModel | None, device: str) -> Answer:
+    """A cell's settings are the question's, and beside them what its subject has: corpus, associations, limit, against.
+
+    `sources` gives the model and the oracle, which then have an encoder, the sources of a file.
+    """
     values, asked = expanded(cell.call.settings), question(cell.call.question)
     given = {
         name: values.pop(name) for name in _OF_SUBJECT if name in values and name not in asked.Settings.model_fields
     }
     if model is None and Need.model in asked.needs:
         raise OffscriptError(f"{cell.name} has no model", why=f"{asked.name} needs one", next="name or train a model")
-    oracle = None if cell.oracle is None else _oracle(cell.oracle, device)
+    if path := given.pop(_SOURCES, None):
+        model, oracle = (None if each is None else with_sources(each, path) for each in (model, oracle))
     subject = Subject(model, oracle, seed=cell.seed, device=device, **given)
-    return asked.measure(subject, asked.settings(values, f"{cell.name}, {asked.name}"), Silent())
+    settings = asked.settings(values, f"{cell.name}, {asked.name}")
+    return asked.answer(subject, settings, Silent(), constants=True)
 
 
 @lru_cache(maxsize=1)

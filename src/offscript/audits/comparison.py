@@ -118,7 +118,7 @@ def read_runs(paths: Sequence[Path]) -> list[Run]:
     ]
 
 
-def compare_runs(runs: Sequence[Run], *, seed: int = 1) -> Comparison:
+def compare_runs(runs: Sequence[Run], *, seed: int = 1, without: Mapping[str, str] | None = None) -> Comparison:
     """Every later run against the first, in pairs of items where both were measured on the same.
 
     Items are the same where the recipes of a figure agree in all but the model: the same sentences or tests, or
@@ -127,6 +127,7 @@ def compare_runs(runs: Sequence[Run], *, seed: int = 1) -> Comparison:
     Args:
         runs: Two runs or more, from `read_runs`.
         seed: Decides the bootstrap.
+        without: Figures that are left out, with the reason.
 
     Returns:
         Every figure's difference with its interval and its corrected p-value.
@@ -134,7 +135,7 @@ def compare_runs(runs: Sequence[Run], *, seed: int = 1) -> Comparison:
     first, contrasts, left_out = runs[0], [], []
     wanted = max(_RESAMPLES, round(4 * len(first.figures) * (len(runs) - 1) / (1 - LEVEL)))
     for place, run in enumerate(runs[1:]):
-        missing = _not_comparable(first, run)
+        missing = {**_not_comparable(first, run), **(without or {})}
         names = [name for name in first.figures if name not in missing]
         left_out += list(missing.items())
         contrasts += _contrasts(first, run, names, np.random.default_rng([seed, place]), wanted)

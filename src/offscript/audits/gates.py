@@ -15,6 +15,7 @@ from typing import Protocol
 
 from offscript._specification import nearest
 from offscript.errors import OffscriptError
+from offscript.measures.measurement import figure_name
 from offscript.statistics import Interval
 
 _RELATIONS: dict[str, Callable[[float, float], bool]] = {
@@ -99,7 +100,7 @@ def parse_gate(text: str) -> Gate:
         raise OffscriptError(f"cannot use the gate {text!r}", why=str(fault), next=_EXAMPLE) from fault
     if math.isnan(threshold):
         raise OffscriptError(f"cannot use the gate {text!r}", why="nothing is above or below NaN", next=_EXAMPLE)
-    name, side = found["name"], "value"
+    name, side = figure_name(found["name"]), "value"
     if name.endswith(_BOUNDS) and name not in _BOUNDS:
         name, _, side = name.rpartition(".")
     return Gate(f"{found['question']}.{name}", side, found["relation"], threshold)
@@ -124,7 +125,9 @@ def require_asked(gates: Iterable[Gate], figures: Mapping[str, Sequence[str] | N
             raise OffscriptError(
                 f"cannot use the gate {gate}",
                 why=f"this run will have no figure {gate.figure}",
-                next=nearest(gate.figure, [f"{gate.question}.{name}" for name in names]),
+                next=nearest(gate.figure, [f"{gate.question}.{name}" for name in names])
+                if names
+                else f"{gate.question} has no figures: gate another question",
             )
 
 

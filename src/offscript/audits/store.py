@@ -26,14 +26,13 @@ from offscript import __version__, _files
 from offscript._config import first_fault
 from offscript._types import FloatArray
 from offscript.audits.results import AuditPart, Results
-from offscript.errors import OffscriptError
+from offscript.errors import OffscriptError, explaining
 from offscript.measures import measurement as notation
 from offscript.measures.measurement import Measurement
 from offscript.measures.question import Answer
 
 TIME = "%Y-%m-%dT%H-%M-%S.%f"
 BY_LENGTH = "by_length."
-WEIGHT = ",weight"  # no figure's name has a comma
 
 _AMBIGUOUS = re.compile(r"[^\w.@,=+/-]|^[.-]|[.]$|__|_/|/_", re.ASCII)
 
@@ -69,8 +68,11 @@ class Store:
         """The answer of a recipe: its measurements, with the values behind them, and its exhibits."""
         path = self.cell_path(recipe)
         document = _read_document(path)
-        with _explaining(path):
-            items = {name: np.array(column, dtype=np.float64) for name, column in document["items"].items()}
+        with explaining_results(path):
+            items = {
+                notation.figure_name(name): np.array(column, dtype=np.float64)
+                for name, column in document["items"].items()
+            }
             measurements = [Measurement.from_json(figure) for figure in document["measurements"]]
             entries = [_with_items(entry, items, _cell_key(entry)) for entry in measurements]
             return Answer(entries, document["exhibits"])
@@ -154,7 +156,7 @@ def read_results(path: Path, *, with_items: bool = False) -> list[Measurement]:
         The measurements in the order of the file.
     """
     document, measurements = read_document(path).model_dump(by_alias=True), []
-    with _explaining(path):
+    with explaining_results(path):
         for question, entries in document["measurements"].items():
             samples = _samples_path(path.parent, question, path.stem.removeprefix("results_"))
             items = _read_items(samples) if with_items else {}
@@ -274,7 +276,7 @@ def _columns(measurements: Iterable[tuple[str, Measurement]]) -> dict[str, Float
     """Items, and where they do not count alike their weights, by the names that they are stored under."""
     columns: dict[str, FloatArray | None] = {}
     for name, entry in measurements:
-        columns |= {name: entry.per_item, name + WEIGHT: entry.weights}
+        columns |= {name: entry.per_item, name + notation.WEIGHT: entry.weights}
     return {name: column for name, column in columns.items() if column is not None}
 
 
@@ -301,31 +303,27 @@ def _read_items(path: Path) -> dict[str, FloatArray]:
     columns: dict[str, list[Any]] = {}
     if not path.is_file():
         return {}
-    with _explaining(path), path.open(encoding="utf-8") as stream:
+    with explaining_results(path), path.open(encoding="utf-8") as stream:
         for line in stream:
             item = json.loads(line)
             del item["doc_id"]
             for name, value in item.items():
                 columns.setdefault(name, []).append(value)
-    return {name: np.array(column, dtype=np.float64) for name, column in columns.items()}  # reads null and "inf"
+        return {name: np.array(column, dtype=np.float64) for name, column in columns.items()}  # reads null and "inf"
 
 
 def _with_items(entry: Measurement, items: dict[str, FloatArray], name: str) -> Measurement:
-    return dataclasses.replace(entry, per_item=items.get(name), weights=items.get(name + WEIGHT))
+    return dataclasses.replace(entry, per_item=items.get(name), weights=items.get(name + notation.WEIGHT))
 
 
 def _read_document(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise OffscriptError(f"no results at {path}", next="measure first, or name another folder")
-    with _explaining(path):
+    with explaining_results(path):
         document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return document
 
 
-@contextlib.contextmanager
-def _explaining(path: Path) -> Iterator[None]:
-    """Convert parse errors from a foreign file into an OffscriptError."""
-    try:
-        yield
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as fault:
-        raise OffscriptError(f"{path} is not a file of offscript's results", why=repr(fault)) from fault
+def explaining_results(path: Path) -> explaining:
+    """Convert what a foreign or damaged file of results makes its readers raise into one line."""
+    return explaining(f"{path} is not a file of offscript's results")

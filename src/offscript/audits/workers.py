@@ -8,7 +8,9 @@ import contextlib
 import logging
 import multiprocessing
 import os
+import socket
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -147,7 +149,7 @@ def _connected(on: str) -> Iterator[Any]:
     except ImportError as fault:
         raise missing_package(f"--on {on}", "ray", extra="ray") from fault
     try:
-        ray.init(address=on if on.startswith(RAY_CLIENT) else None, log_to_driver=False, logging_level=logging.ERROR)
+        ray.init(address=ray_address(on), log_to_driver=False, logging_level=logging.ERROR)
     except (ConnectionError, RuntimeError, ValueError) as fault:
         why = " ".join(str(fault).split())[:200]
         raise OffscriptError(f"no Ray cluster at {on}", why=why, next="start one: ray start --head") from fault
@@ -155,6 +157,25 @@ def _connected(on: str) -> Iterator[Any]:
         yield ray
     finally:
         ray.shutdown()
+
+
+def ray_address(on: str) -> str | None:
+    """What `ray.init` is to connect to: a named cluster, a new one, or None where Ray finds the one of this machine.
+
+    Ray notes the address of the last cluster that was started on this machine, and waits for minutes for one that was
+    killed. Where nothing answers at that address, a new cluster is started.
+    """
+    if on.startswith(RAY_CLIENT):
+        return on
+    noted = Path(os.environ.get("RAY_TMPDIR") or tempfile.gettempdir()) / "ray" / "ray_current_cluster"
+    if os.environ.get("RAY_ADDRESS") or not noted.is_file():
+        return None
+    host, _, port = noted.read_text(encoding="utf-8", errors="replace").strip().rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), timeout=2).close()
+    except (OSError, ValueError, OverflowError):
+        return "local"
+    return None
 
 
 def _work(group: list[Cell], out: Path, threads: int, device: str) -> Answers:

@@ -32,13 +32,44 @@ def findings_of(answers: Mapping[str, Sequence[Measurement]]) -> dict[str, Findi
     The p-values of all tests on the page are corrected together (Holm), so that a page on which nothing is wrong says
     *found* at most once in twenty times, however many questions it asks.
     """
-    figures = {name: {entry.name: entry for entry in entries} for name, entries in answers.items()}
-    tests = {(name, test): p for name in figures for test, p in known_question(name).tests(figures[name]).items()}
-    corrected = dict(zip(tests, holm(np.array(list(tests.values()))).tolist(), strict=True))
-    return {
-        name: known_question(name).conclude(own, {test: p for (asked, test), p in corrected.items() if asked == name})
-        for name, own in figures.items()
+    found = findings_of_models([answers])
+    return {name: findings[0] for name, findings in found.items()}
+
+
+def findings_of_models(models: Sequence[Mapping[str, Sequence[Measurement]]]) -> dict[str, list[Finding | None]]:
+    """What each question of one page found about each of several models; all tests are corrected together.
+
+    Args:
+        models: for each model the figures by question.
+
+    Returns:
+        By question one finding per model, None where a model has no figures.
+    """
+    named = list(dict.fromkeys(name for answers in models for name in answers))
+    figures = {
+        (name, place): {entry.name: entry for entry in answers.get(name, ())}
+        for name in named
+        for place, answers in enumerate(models)
     }
+    lacking = {key: _lacking(key[0], own) for key, own in figures.items()}
+    decided = {key: own for key, own in figures.items() if lacking[key] is None}
+    tests = {(key, test): p for key, own in decided.items() for test, p in known_question(key[0]).tests(own).items()}
+    corrected = dict(zip(tests, holm(np.array(list(tests.values()))).tolist(), strict=True))
+
+    def finding(key: tuple[str, int]) -> Finding | None:
+        p_values = {test: p for (asked, test), p in corrected.items() if asked == key}
+        return known_question(key[0]).conclude(decided[key], p_values) if decided.get(key) else lacking[key]
+
+    return {name: [finding((name, place)) for place in range(len(models))] for name in named}
+
+
+def _lacking(name: str, figures: Mapping[str, Measurement]) -> Finding | None:
+    """What is said where some figures were measured, but not those that the conclusion rests on."""
+    missing = [figure for figure in known_question(name).rests_on if figure not in figures]
+    if not figures or not missing:
+        return None
+    listed = "; ".join(f"{entry.name} {with_interval(entry)}" for entry in figures.values())
+    return Finding(f"{' and '.join(missing)} cannot be computed", f"Known are: {listed}.", "cannot tell")
 
 
 def finding_of(name: str, measurements: Sequence[Measurement]) -> Finding | None:

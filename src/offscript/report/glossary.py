@@ -13,13 +13,18 @@ _FILE = Path(__file__).parent / "glossary.yaml"
 
 
 class Term(BaseModel):
-    """A term, what it means, and the words that it is found by; itself where none are given."""
+    """A term, what it means, and the words that it is found by; itself where none are given.
+
+    The documentation also shows its formula, and a picture of `docs/images`.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     term: str
     about: str
     found: tuple[str, ...] = ()
+    formula: str = ""
+    picture: str = ""
 
     def occurs_in(self, text: str) -> bool:
         """Whether a text has one of its words, letter case aside."""

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from offscript import _files
+from offscript.audits.against import AGAINST
 from offscript.audits.audit import Record, Section
+from offscript.audits.store import explaining_results
 from offscript.measures.question import Finding
 from offscript.report.exhibits import views_of
 from offscript.report.figures import charts_of, findings_of
@@ -27,9 +29,14 @@ def write_page(record: Record, path: Path) -> None:
 
 
 def render_page(record: Record) -> str:
-    """The page as text. Whatever came from a model or a file is escaped."""
+    """The page as text. Whatever came from a model or a file is escaped; a record that lacks figures is refused."""
+    with explaining_results(record.results):
+        return _rendered(record)
+
+
+def _rendered(record: Record) -> str:
     findings = findings_of({answer.name: answer.measurements for answer in record.answers})
-    sections = [_section(answer, record, findings[answer.name]) for answer in record.answers]
+    sections = [section_of(answer, record, findings[answer.name]) for answer in record.answers]
     rows = in_order([row for answer in record.answers if (row := _row(answer, findings[answer.name])) is not None])
     charts = any(section["charts"] for section in sections)
     return render(
@@ -51,7 +58,8 @@ def _row(answer: Section, finding: Finding | None) -> Row | None:
     return Row(answer.name, answer.title, finding, drawing_of(answer.name, figures))
 
 
-def _section(answer: Section, record: Record, finding: Finding | None) -> dict[str, Any]:
+def section_of(answer: Section, record: Record, finding: Finding | None) -> dict[str, Any]:
+    """One question as the templates show it."""
     recipes = {entry.recipe_hash: entry.recipe for entry in answer.measurements}
     charts = charts_of(answer.name, answer.measurements, answer.exhibits)
     said = [] if finding is None else [str(finding)]
@@ -86,6 +94,8 @@ def command_for(record: Record, question: str, settings: Mapping[str, Any] | Non
         words += ["--oracle", record.oracle]
     for source in record.corpus:
         words += ["--corpus", source]
+    if record.config.get(AGAINST) is not None:
+        words += ["--against", record.config[AGAINST]["model"]]
     if record.config.get("associations") is not None:
         words += ["--associations", record.config["associations"]]
     words += ["--only", question, "--budget", str(record.config["budget"]), "--seed", str(record.config["seed"])]

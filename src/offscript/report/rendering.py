@@ -11,6 +11,7 @@ from markupsafe import Markup
 from offscript import __version__
 from offscript.measures.charts import Chart
 from offscript.measures.measurement import Measurement, number_to_json
+from offscript.measures.signature import signature
 from offscript.measures.words import number, with_interval
 from offscript.report.vega import vega_script
 
@@ -30,7 +31,7 @@ def render(template: str, *, charts: bool, **values: Any) -> str:
         "number": number,
         "with_interval": with_interval,
         "place": place_of,
-        "signature": signature,
+        "signature": cited,
     }
     return environment.get_template(template).render(
         version=__version__,
@@ -60,10 +61,9 @@ def place_of(entry: Measurement) -> str:
     return "_".join(f"{entry.question}.{entry.name}".split())
 
 
-def signature(entry: Measurement) -> str:
-    """A figure as it can be cited: its name, value and interval, and what reproduces it."""
-    made = f"n={entry.n} seed={entry.seed} offscript={entry.recipe.get('versions', {}).get('offscript', __version__)}"
-    return f"{entry.question}.{entry.name} {with_interval(entry)} | {made} recipe={entry.recipe_hash}"
+def cited(entry: Measurement) -> str:
+    """A figure as it can be cited: its name, value and interval, and its signature, which reproduces it."""
+    return f"{entry.question}.{entry.name} {with_interval(entry)} {signature(entry)}"
 
 
 def flat(entry: Measurement) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from offscript.measures.measurement import Measurement
 from offscript.measures.question import Finding, Gauge, Status
 from offscript.measures.words import number, with_interval
 from offscript.report.figures import known_question
+from offscript.statistics import Estimate
 
 WIDTH, EDGE = 280.0, 12.0
 _TOP, _LANE, _AXIS = 18.0, 16.0, 18.0
@@ -96,12 +97,12 @@ def drawing_of(name: str, figures: Mapping[str, Measurement]) -> Drawing | None:
     return draw(gauge, {"": figures[gauge.figure]})
 
 
-def draw(gauge: Gauge, entries: Mapping[str, Measurement]) -> Drawing:
+def draw(gauge: Gauge, entries: Mapping[str, Measurement | Estimate]) -> Drawing:
     """Dots of one figure in one or several runs on one axis.
 
     Args:
         gauge: the figure's name, unit and reference.
-        entries: the figure by run; one run needs no name.
+        entries: the figure, or its difference, by run; one run needs no name.
 
     Returns:
         Coordinates and words.
@@ -159,7 +160,7 @@ def _short(value: float, decimals: int) -> str:
     return f"{value + 0.0:,.{decimals}f}".replace("-", "−")
 
 
-def _domain(gauge: Gauge, entries: Sequence[Measurement]) -> tuple[float, float]:
+def _domain(gauge: Gauge, entries: Sequence[Measurement | Estimate]) -> tuple[float, float]:
     """From the lowest to the highest of all that is drawn, with a margin."""
     values = [value for entry in entries for value in (entry.value, entry.interval.lower, entry.interval.upper)]
     values += [] if gauge.reference is None else [gauge.reference]

