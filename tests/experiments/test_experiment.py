@@ -1,6 +1,7 @@
 """The papers' tables as data: every one reads at every scale, and statements are judged by intervals."""
 
 import dataclasses
+import math
 from pathlib import Path
 
 import pytest
@@ -43,8 +44,9 @@ def test_every_experiment_reads_and_its_recipes_check(name: str, scale: str) -> 
     for variant in experiment.variants:
         for cell in experiment.cells_of(variant, 0, seed=1):
             known = question(cell.call.question)
-            known.settings({key: value for key, value in cell.call.settings.items() if key not in ("corpus", "limit")})
-            for content in cell.trainings:
+            beside = ("corpus", "limit", "sources")  # of the subject, not the question
+            known.settings({key: value for key, value in cell.call.settings.items() if key not in beside})
+            for content in (*cell.trainings, *cell.oracle_trainings):
                 recipe_from(content)
     variants = {variant.name for variant in experiment.variants} | set(experiment.correlations)
     for expected in experiment.expected:
@@ -96,6 +98,12 @@ def test_unknown_names_are_named_with_what_is_near() -> None:
         read_experiment("exposure-bias/figure-2", "huge")
 
 
+TABLE = (
+    '{"kind": "tabular", "vocabulary": ["A", "B"], "length": 2,'
+    ' "next": {"": [0.5, 0.5], "A": [0.9, 0.1], "B": [0.5, 0.5]}}'
+)
+
+
 def small_experiment(oracle: Path) -> Experiment:
     return Experiment(
         name="tests/small",
@@ -119,10 +127,7 @@ def test_a_reproduction_trains_measures_judges_and_runs_nothing_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     oracle = tmp_path / "table.json"
-    oracle.write_text(
-        '{"kind": "tabular", "vocabulary": ["A", "B"], "length": 2,'
-        ' "next": {"": [0.5, 0.5], "A": [0.9, 0.1], "B": [0.5, 0.5]}}'
-    )
+    oracle.write_text(TABLE)
     experiment = small_experiment(oracle)
     found = reproduce(experiment, tmp_path / "out")
     assert [each.verdict for each in found.statements] == ["agrees"]
@@ -133,6 +138,44 @@ def test_a_reproduction_trains_measures_judges_and_runs_nothing_twice(
     monkeypatch.setattr(Regret, "measure", None)
     again = reproduce(experiment, tmp_path / "out")
     assert again.figures == found.figures
+
+
+def test_an_oracle_can_be_trained_too(tmp_path: Path) -> None:
+    data = tmp_path / "table.json"
+    data.write_text(TABLE)
+    named = small_experiment(data)
+    changes = {"model.hidden": 8}
+    content = {**named.model_dump(), "oracle": None, "oracle_changes": changes, "expected": []}
+    same = {"name": "the same", "changes": changes}
+    experiment = Experiment(**{**content, "variants": [{"name": "student"}, same]})
+    found = reproduce(experiment, tmp_path / "out")
+    assert found.figures["the same/regret.q_per_token"].value == 0.0
+    assert found.figures["student/regret.q_per_token"].value > 0.0
+    assert len([each for each in (tmp_path / "out" / "models").iterdir() if each.is_dir()]) == 2
+    with pytest.raises(ValueError, match="keep one of the two"):
+        Experiment(**{**content, "oracle": str(data)})
+
+
+def test_a_variant_changes_the_settings_of_one_question_and_gives_sources(tmp_path: Path) -> None:
+    model, sources = tmp_path / "model.json", tmp_path / "sources.txt"
+    model.write_text(
+        '{"kind": "conditional-tabular", "vocabulary": ["A", "B"], "length": 1,'
+        ' "sources": {"eins": {"": [1.0, 0.0]}, "zwei": {"": [0.5, 0.5]}}}'
+    )
+    sources.write_text("zwei\n")
+    content = {
+        "name": "tests/sources",
+        "paper": "none",
+        "title": "-",
+        "oracle": str(model),
+        "measures": [{"question": "regret", "settings": {"samples": 20, "length": 1}}],
+    }
+    variant = {"name": "given", "model": str(model), "settings_of": {"regret": {"sources": str(sources)}}}
+    found = reproduce(Experiment(**content, variants=[variant]), tmp_path / "out")
+    assert found.figures["given/regret.q_per_token"].value == 0.0
+    assert found.figures["given/regret.nll_oracle"].value == pytest.approx(math.log(2))
+    with pytest.raises(ValueError, match="settings of 'exposure', which is not measured"):
+        Experiment(**content, variants=[{"name": "a", "settings_of": {"exposure": {}}}])
 
 
 def test_a_system_without_a_model_is_told_by_its_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -147,6 +147,7 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[su
     pytest.importorskip("ray", reason="no Ray")
     port, client_port = _free_ports(2)
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    monkeypatch.setenv("HOME", str(tmp_path))  # else the token of a Ray run of the user is asked for
     monkeypatch.setenv("RAY_ADDRESS", f"127.0.0.1:{port}")
     common = ("--node-ip-address=127.0.0.1", "--num-cpus=1", "--object-store-memory=80000000", "--block")
     head = ("--head", f"--port={port}", "--include-dashboard=false", f"--ray-client-server-port={client_port}")

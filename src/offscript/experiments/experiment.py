@@ -34,7 +34,13 @@ class Variant(_Part):
     model: str | None = None
     begins_with: str | None = Field(None, description="an earlier variant, whose trained weights this one starts from")
     changes: dict[str, Any] = {}
-    settings: dict[str, Any] = Field({}, description="changes to the measures' settings")
+    settings: dict[str, Any] = Field({}, description="changes to the settings of every measure")
+    settings_of: dict[str, dict[str, Any]] = Field({}, description="changes to those of one question, by its name")
+
+    def asked(self, call: MeasureCall) -> MeasureCall:
+        """A measure with this variant's changes to its settings."""
+        settings = _merged(_merged(call.settings, self.settings), self.settings_of.get(call.question, {}))
+        return MeasureCall(question=call.question, settings=settings)
 
 
 class Experiment(_Part):
@@ -45,6 +51,9 @@ class Experiment(_Part):
     title: str
     about: str = ""
     oracle: str | None = None
+    oracle_changes: dict[str, Any] | None = Field(
+        None, description="changes to the training recipe that give the oracle, which is trained too"
+    )
     training: dict[str, Any] = {}
     seeds: int = Field(1, ge=1, description="training runs of each variant; figures are means over them")
     variants: list[Variant] = Field(min_length=1)
@@ -55,8 +64,12 @@ class Experiment(_Part):
 
     @model_validator(mode="after")
     def _names_are_known(self) -> "Experiment":
+        if self.oracle is not None and self.oracle_changes is not None:
+            raise ValueError("it names an oracle and changes that train one; keep one of the two")
         names = [variant.name for variant in self.variants]
         for place, variant in enumerate(self.variants):
+            if unknown := set(variant.settings_of) - {call.question for call in self.measures}:
+                raise ValueError(f"{variant.name} has settings of {sorted(unknown)[0]!r}, which is not measured")
             if variant.begins_with is not None and variant.begins_with not in names[:place]:
                 raise ValueError(f"{variant.name} begins with {variant.begins_with!r}, which is not an earlier variant")
         for group, members in self.correlations.items():
@@ -76,19 +89,24 @@ class Experiment(_Part):
                 model=variant.model,
                 trainings=() if variant.model is not None else self._trainings(variant, run),
                 oracle=self.oracle,
-                call=MeasureCall(question=call.question, settings=_merged(call.settings, variant.settings)),
+                oracle_trainings=self._oracle_trainings(),
+                call=variant.asked(call),
                 seed=seed + run,
             )
             for call in self.measures
         ]
 
+    def _oracle_trainings(self) -> tuple[dict[str, Any], ...]:
+        """The oracle's recipe; it is the same for every run of every variant."""
+        if self.oracle_changes is None:
+            return ()
+        return (_changed(self.training, self.oracle_changes),)
+
     def _trainings(self, variant: Variant, run: int) -> tuple[dict[str, Any], ...]:
         """The variant's recipe, after those of the variants whose weights it begins with."""
         if not self.training:
             return ()
-        content = copy.deepcopy(self.training)
-        for key, value in variant.changes.items():
-            change(content, key, value)
+        content = _changed(self.training, variant.changes)
         content["seed"] = content.get("seed", 1) + run
         if variant.begins_with is None:
             return (content,)
@@ -137,6 +155,8 @@ def read_experiment(name: str, scale: str) -> Experiment:
         raise OffscriptError(f"there is no scale {scale!r}", next=f"known: {', '.join(SCALES)}")
     path, content = _content(name)
     scales = content.pop("scales")
+    if not isinstance(scales, dict) or not all(isinstance(changes, dict) for changes in scales.values()):
+        raise OffscriptError(f"{path}: scales", next="write for every scale the keys that it changes")
     if scale not in scales:
         raise OffscriptError(f"{name} cannot be run at scale {scale}", next=f"it has {', '.join(scales)}")
     for key, value in scales[scale].items():
@@ -157,6 +177,14 @@ def _content(name: str) -> tuple[Path, dict[str, Any]]:
     else:
         raise OffscriptError(f"there is no experiment {name!r}", next=f"{nearest(name, known)}; a file ends in .yaml")
     return path, {"scales": {"quick": {}}, **content_of(path)}
+
+
+def _changed(content: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """A recipe with some dotted keys changed; the recipe itself stays as it is."""
+    changed = copy.deepcopy(dict(content))
+    for key, value in changes.items():
+        change(changed, key, value)
+    return changed
 
 
 def _merged(settings: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

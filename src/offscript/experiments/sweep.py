@@ -62,19 +62,20 @@ class Sweep:
     resources: Resources
 
 
-def read_sweep(path: Path) -> Sweep:
+def read_sweep(path: Path, *, seed: int = 1) -> Sweep:
     """Read a grid: `grid` holds axes, the rest is what all points share.
 
     An axis is a dotted key with the values it takes (`training.model.hidden: [32, 64]`), or a name with labelled
-    changes (`algorithm: {SS: {training.algorithm: scheduled-sampling}, …}`).
+    changes (`algorithm: {SS: {training.algorithm: scheduled-sampling}, …}`). `seed` is for points where the grid names
+    none.
     """
-    content = read_mapping(path, "grid")
+    content = {"seed": seed, **read_mapping(path, "grid")}
     axes = content.pop("grid", {})
-    if not isinstance(axes, dict) or not all(isinstance(axis, list | dict) and axis for axis in axes.values()):
+    if not isinstance(axes, dict) or not all(map(_is_axis, axes.values())):
         raise OffscriptError(f"{path}: grid", next="write axes, each with a list of values or labelled changes")
     try:
-        resources = Resources(**content.pop("resources", {}))
-        steps = [[(_short(key), *step) for step in _steps(key, axis)] for key, axis in axes.items()]
+        resources = Resources.model_validate(content.pop("resources", {}))
+        steps = [[(_short(str(key)), *step) for step in _steps(str(key), axis)] for key, axis in axes.items()]
         points = [_point(content, chosen, path) for chosen in product(*steps)]
     except ValidationError as fault:
         raise OffscriptError(f"{path}: {first_fault(fault, Resources)}") from fault
@@ -98,6 +99,13 @@ def store_sweep(points: list[Swept], out: Path) -> list[Path]:
     return [write_results(out, point.name or "sweep", point.measurements, config=point.labels) for point in points]
 
 
+def _is_axis(axis: Any) -> bool:
+    """Whether an axis is a list of values, or labels with the keys that each changes."""
+    if isinstance(axis, dict):
+        return bool(axis) and all(changes is None or isinstance(changes, dict) for changes in axis.values())
+    return isinstance(axis, list) and bool(axis)
+
+
 def _steps(key: str, axis: list[Any] | dict[str, Changes]) -> list[tuple[str, Changes]]:
     """Labels along one axis, each with what it changes."""
     if isinstance(axis, list):
@@ -116,7 +124,7 @@ def _point(shared: dict[str, Any], chosen: tuple[tuple[str, str, Changes], ...],
             change(content, key, value)
     name = ", ".join(f"{axis}={label}" for axis, label in labels.items()) or path.stem
     try:
-        point = Point(**content)
+        point = Point.model_validate(content)
     except ValidationError as fault:
         raise OffscriptError(f"{path}, {name}: {first_fault(fault, Point)}") from fault
     trainings = ({**point.training, "seed": point.seed},) if point.training else ()

@@ -1,0 +1,114 @@
+"""Where each claim of the papers stands: what a reproduction found, kept in a small file that ships.
+
+`offscript reproduce` writes `standing.json` beside its results. Those under `experiments/results` ship with the
+package; `docs/papers.md` is made of them.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from offscript import __version__
+from offscript._files import write_json
+from offscript.corpora.records import read_json_value
+from offscript.errors import OffscriptError
+from offscript.experiments.reproduce import Reproduction
+
+NAME = "standing.json"
+_FOLDER = Path(__file__).parent / "results"
+WORDS = {
+    "agrees": "holds",
+    "disagrees": "does not hold",
+    "undecided": "not decided",
+    "not measured": "not decided",
+}
+_PLURALS = {"holds": "hold", "does not hold": "do not hold", "not decided": "not decided"}
+
+
+def counted(verdicts: Iterable[str]) -> str:
+    """How many claims hold, do not, and are open, in words."""
+    kept = [WORDS[each] for each in verdicts]
+    return ", ".join(f"{kept.count(word)} {plural}" for word, plural in _PLURALS.items() if word in kept) or "no claim"
+
+
+class _Stored(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Claim(_Stored):
+    """A statement of a paper, where it stands there, what was found here, and whether that decides it."""
+
+    statement: str
+    source: str
+    found: str
+    verdict: str
+
+
+class Standing(_Stored):
+    """What one run of an experiment says about its paper's claims."""
+
+    experiment: str
+    paper: str
+    title: str
+    scale: str
+    runs: int
+    seconds: float
+    version: str
+    claims: list[Claim]
+
+    @property
+    def summary(self) -> str:
+        """How many claims hold, at which scale."""
+        return f"{counted(claim.verdict for claim in self.claims)} ({self.scale})"
+
+
+def standing_of(found: Reproduction, scale: str, seconds: float) -> Standing:
+    """A reproduction as it is kept.
+
+    Args:
+        found: What was reproduced.
+        scale: At which scale.
+        seconds: How long it took, what was stored already left out.
+
+    Returns:
+        The claims with their verdicts, and what decided them.
+    """
+    experiment = found.experiment
+    claims = [
+        Claim(statement=told.statement, source=expected.source, found=told.found, verdict=told.verdict)
+        for told, expected in zip(found.statements, experiment.expected, strict=True)
+    ]
+    return Standing(
+        experiment=experiment.name,
+        paper=experiment.paper,
+        title=experiment.title,
+        scale=scale,
+        runs=experiment.seeds,
+        seconds=round(seconds, 1),
+        version=__version__,
+        claims=claims,
+    )
+
+
+def write_standing(standing: Standing, folder: Path) -> Path:
+    """Write `standing.json`; the time is the longest of the runs that wrote it, since later ones find much stored."""
+    path = folder / NAME
+    if path.is_file() and (earlier := read_standing(path)).claims == standing.claims:
+        standing = standing.model_copy(update={"seconds": max(standing.seconds, earlier.seconds)})
+    write_json(path, standing.model_dump())
+    return path
+
+
+def read_standing(path: Path) -> Standing:
+    """What `write_standing` wrote."""
+    try:
+        return Standing.model_validate(read_json_value(path))
+    except ValidationError as fault:
+        raise OffscriptError(f"{path} is not a standing", why=fault.errors()[0]["msg"], next="run it again") from fault
+
+
+def standings() -> dict[str, Standing]:
+    """Those that ship, by experiment."""
+    read = [read_standing(path) for path in sorted(_FOLDER.glob("*/*.json"))]
+    return {each.experiment: each for each in read}
