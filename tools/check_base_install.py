@@ -1,6 +1,6 @@
 """Run the commands of the documentation on the base install: a fresh virtual environment without any extra.
 
-    python tools/check_base_install.py [--python ENVIRONMENT/bin/python] [--list] [FILE.md …]
+    python tools/check_base_install.py [--wheel FILE | --python ENVIRONMENT/bin/python] [--list] [FILE.md …]
 
 Every `sh`, `console` (lines after `$ `) and `python` block of README.md and docs/ is read. A block that begins with a
 comment of a file's name (`# mine.yaml`, `# mine.py`) is that file. A comment says what a command needs beyond the base
@@ -13,7 +13,7 @@ install, and the comment on the first line of a Python block does so for the blo
 A command without such a comment must end with exit code 0. One that needs an extra must end with exit code 2 and name
 the extra. One that takes minutes is started and stopped. What needs data or a network is left out. Audits and a few
 other commands are shortened (`SHORTER`). Files that the documentation takes for granted (`my.txt`, `./my-model` …) are
-made here.
+made here. With `--sbom FILE` the packages of the fresh environment are listed as a CycloneDX bill of materials.
 """
 
 import argparse
@@ -77,6 +77,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("files", nargs="*", type=Path, help="Markdown files; README.md and docs/*.md by default.")
     parser.add_argument("--python", type=Path, help="Use this environment instead of a fresh one.")
+    parser.add_argument("--wheel", type=Path, help="Install this wheel, not the source tree, into the fresh envinment.")
+    parser.add_argument("--sbom", type=Path, help="List what the fresh environment holds in this CycloneDX file.")
+    parser.add_argument("--install-only", action="store_true", help="Run no command.")
     parser.add_argument("--list", action="store_true", help="List the commands and what they need.")
     options = parser.parse_args()
     files = options.files or [path for pattern in DOCUMENTS for path in sorted(REPOSITORY.glob(pattern))]
@@ -88,7 +91,11 @@ def main() -> None:
             print(f"{command.place:<24} {command.needs or '-':<10} {command.title}")
         return
     with tempfile.TemporaryDirectory(prefix="offscript-base-") as folder:
-        python = options.python or fresh_environment(Path(folder) / "environment")
+        python = options.python or fresh_environment(Path(folder) / "environment", options.wheel or REPOSITORY)
+        if options.sbom is not None:
+            write_bill_of_materials(python, options.sbom)
+        if options.install_only:
+            return
         sys.exit(1 if check_all(list(commands.values()), python.absolute(), Path(folder)) else 0)
 
 
@@ -131,15 +138,24 @@ def _needs(comment: str) -> str:
     return next(filter(None, found.groups())) if found else ""
 
 
-def fresh_environment(folder: Path) -> Path:
-    """A virtual environment with the base install alone; its Python."""
+def fresh_environment(folder: Path, source: Path) -> Path:
+    """A virtual environment with the base install alone, of a wheel or a source tree; its Python."""
     begun = time.monotonic()
     venv.create(folder, with_pip=True)
     python = folder / "bin" / "python"
     install = ["-m", "pip", "install", "--quiet", "--no-compile", "-c", str(REPOSITORY / "constraints.txt")]
-    subprocess.run([python, *install, str(REPOSITORY)], check=True, stderr=subprocess.DEVNULL)
+    subprocess.run([python, *install, str(source)], check=True, stderr=subprocess.DEVNULL)
     print(f"base install in {time.monotonic() - begun:.0f} s", flush=True)
     return python
+
+
+def write_bill_of_materials(python: Path, path: Path) -> None:
+    """List the packages of an environment, with versions and licences, in CycloneDX's JSON."""
+    program = [sys.executable, "-m", "cyclonedx_py", "environment", "--short-PURLs", "--output-reproducible"]
+    described = ["--pyproject", str(REPOSITORY / "pyproject.toml"), "--mc-type", "library"]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    subprocess.run([*program, *described, "--output-file", str(path), str(python)], check=True)
+    print(f"{len(json.loads(path.read_text())['components'])} packages are listed in {path}", flush=True)
 
 
 def check_all(commands: list[Command], python: Path, folder: Path) -> list[Command]:
@@ -256,6 +272,9 @@ def _write_documents(work: Path) -> None:
     queries = [{"id": "1", "text": "Telemundo network"}, {"id": "2", "text": "capital of Australia"}]
     for name in ("q.jsonl", "queries.jsonl"):
         (work / name).write_text("".join(f"{json.dumps(query)}\n" for query in queries))
+    (work / "article.md").write_text(
+        "# Australia\n\nThe capital of Australia is Canberra. It is a city. What a city!\n"
+    )
     (work / "qrels.txt").write_text("1 0 article-17 1\n2 0 article-18 1\n")
     claims = [
         {"id": 1, "claim": "The capital of Australia is Canberra.", "label": "SUPPORTED", "evidence": ["article-18"]},

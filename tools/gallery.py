@@ -32,6 +32,9 @@ GAN = {
 }
 """A SeqGAN that begins as the shipped student."""
 
+_REASONS = re.compile(r'data-exhibit="texts">\s*<h3>Cannot be computed</h3>')
+"""Which figures cannot be computed depends on the number of samples, so it is no part of a page's structure."""
+
 
 def structure(page: str) -> dict[str, dict[str, int]]:
     """What a page shows, section by section: how many charts, exhibits of each kind, tables and gauges.
@@ -57,6 +60,7 @@ def _counts(section: str) -> Counter[str]:
     counts["gauge"] = section.count('class="gauge"')
     for kind in re.findall(r'data-exhibit="([a-z]+)"', section):
         counts[kind] += 1
+    counts["texts"] -= len(_REASONS.findall(section))
     return +counts
 
 

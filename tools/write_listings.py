@@ -21,7 +21,7 @@ from pydantic_core import to_jsonable_python
 from offscript.cli.app import app
 from offscript.factcheck.retrieval import DEFAULT_MODEL, model_names, retrieval_model
 from offscript.measures.registry import questions
-from offscript.report.glossary import glossary
+from offscript.report.glossary import Term, glossary
 from offscript.training import ALGORITHMS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -138,10 +138,18 @@ def names() -> str:
 
 def terms() -> str:
     """The glossary that pages share."""
-    rows = [f"| {term.term} | {term.about} |" for term in glossary()]
+    rows = [f"| {term.term} | {term.about} | {_formula(term)} |" for term in glossary()]
     about = "What the pages of audits and comparisons mean by their terms; on a page, press `?`."
     written = "This page is written by `tools/write_listings.py` from the file that pages read."
-    return "\n".join(["# Glossary", "", f"{about} {written}", "", "| term | meaning |", "|---|---|", *rows]) + "\n"
+    return (
+        "\n".join(["# Glossary", "", f"{about} {written}", "", "| term | meaning | formula |", "|---|---|---|", *rows])
+        + "\n"
+    )
+
+
+def _formula(term: Term) -> str:
+    picture = f"[picture](images/{term.picture})" if term.picture else ""
+    return " ".join(part for part in (f"`{term.formula}`" if term.formula else "", picture) if part)
 
 
 def _shown(name: str, field: FieldInfo) -> str:

@@ -1,0 +1,95 @@
+"""Write docs/papers.md: every claim of the papers that an experiment tests, and where it stands.
+
+    python tools/write_papers.py [--take runs/reproduce]
+
+The page is made of the small files under src/offscript/experiments/results. `--take FOLDER` first copies there what
+`offscript reproduce` wrote to FOLDER, of each experiment the largest scale.
+"""
+
+import argparse
+from pathlib import Path
+
+import yaml
+
+from offscript._files import write_json, write_text
+from offscript.experiments.experiment import SCALES
+from offscript.experiments.standing import NAME, WORDS, Claim, Standing, counted, read_standing, standings
+from offscript.experiments.tables import experiments
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "src" / "offscript" / "experiments" / "results"
+PAGE = ROOT / "docs" / "papers.md"
+HEAD = """# The papers, claim by claim
+
+Made by `make papers` from the result files that ship; do not edit. A claim *holds* or *does not hold* where the 95 %
+interval of our figure decides it, else it is *not decided*. `quick` runs are small: they test a claim on models that
+two cores train in minutes. Times are for two cores. Run one again with `offscript reproduce EXPERIMENT --scale SCALE`.
+"""
+
+
+def page(known: dict[str, Standing], missing: list[dict[str, str]]) -> str:
+    """The page as Markdown.
+
+    Args:
+        known: Standings by experiment.
+        missing: Tables and figures without an experiment: `paper`, `what` and `why`.
+
+    Returns:
+        Its text.
+    """
+    claims = [claim for standing in known.values() for claim in standing.claims]
+    told = counted(claim.verdict for claim in claims)
+    parts = [HEAD, f"\n**{len(claims)} claims of {len(known)} experiments: {told}.**\n"]
+    for paper in dict.fromkeys(each.paper for each in known.values()):
+        parts.append(f"\n## {paper}\n")
+        parts += [_section(each) for each in known.values() if each.paper == paper]
+    parts.append("\n## Without a result here\n\n| paper | table or figure | why |\n|---|---|---|\n")
+    parts += [f"| {each['paper']} | {each['what']} | {each['why']} |\n" for each in missing]
+    parts += [
+        f"| | `{name}` | an experiment is there; its result is not stored yet |\n"
+        for name in experiments()
+        if name not in known
+    ]
+    return "".join(parts)
+
+
+def _section(standing: Standing) -> str:
+    runs = "one run" if standing.runs == 1 else f"{standing.runs} runs"
+    minutes = max(round(standing.seconds / 60), 1)
+    head = f"\n### {standing.title}\n\n`{standing.experiment}`, scale {standing.scale}, {runs}, {minutes} min.\n"
+    if not standing.claims:
+        return head
+    return f"{head}\n| claim | found here | verdict |\n|---|---|---|\n" + "".join(map(_row, standing.claims))
+
+
+def _row(claim: Claim) -> str:
+    cells = (claim.statement, claim.found, WORDS[claim.verdict])
+    return "| " + " | ".join(each.replace("|", "\\|") for each in cells) + " |\n"
+
+
+def take(folder: Path) -> None:
+    """Copy what a folder of reproductions says of each experiment, at the largest scale it was run at."""
+    for name in experiments():
+        found = [folder / name / scale / NAME for scale in SCALES]
+        if kept := [path for path in found if path.is_file()]:
+            write_json(RESULTS / f"{name}.json", read_standing(kept[-1]).model_dump())
+
+
+def missing_results() -> list[dict[str, str]]:
+    """Tables and figures that no experiment has, with the reason."""
+    rows: list[dict[str, str]] = yaml.safe_load((RESULTS / "missing.yaml").read_text(encoding="utf-8"))
+    return rows
+
+
+def main() -> None:
+    """Take new results where a folder is given, and write the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--take", type=Path)
+    given = parser.parse_args()
+    if given.take is not None:
+        take(given.take)
+    write_text(PAGE, page(standings(), missing_results()))
+
+
+if __name__ == "__main__":
+    main()
