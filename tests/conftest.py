@@ -5,7 +5,7 @@ import os
 import shutil
 import socket
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -103,11 +103,16 @@ def page(chromium: str) -> Iterator[Any]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by the fixtures they ask for, so that no mark is forgotten."""
+    """Mark tests by the fixtures they ask for, so that no mark is forgotten, and put files with slow tests first.
+
+    A worker that begins a slow file last keeps all others waiting.
+    """
     for item in items:
         for fixture, mark in (("data_folder", "data"), ("chromium", "browser")):
             if fixture in getattr(item, "fixturenames", ()):
                 item.add_marker(mark)
+    slow = {item.path for item in items if item.get_closest_marker("slow") is not None}
+    items.sort(key=lambda item: item.path not in slow)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -147,3 +152,20 @@ def _browser_of_playwright() -> str | None:
 def _reason(report: pytest.CollectReport | pytest.TestReport) -> str:
     text = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
     return text.removeprefix("Skipped: ")
+
+
+@pytest.fixture
+def repository_tool() -> Callable[[str], Any]:
+    """A script of `tools/` as a module."""
+    import importlib.util
+
+    def load(name: str) -> Any:
+        path = REPOSITORY / "tools" / f"{name}.py"
+        spec = importlib.util.spec_from_file_location(name, path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    return load

@@ -49,7 +49,7 @@ PUBLIC = {
     "offscript.models": """
         HistoryModel LanguageModel Scored State TokenSource approximate draws_needed load_model shipped_models
     """,
-    "offscript.report": "save_chart write_comparison write_page",
+    "offscript.report": "save_chart write_against write_comparison write_page",
     "offscript.sampling": """
         Beams Generated Transform as_logits_processor beam_search check_properties generate generate_each
         parse_transform texts translate

@@ -160,7 +160,7 @@ def test_two_files_of_one_name_are_two_plugins(tmp_path: Path) -> None:
     [
         ("def f(:\n    pass", "is not valid Python; invalid syntax, line 1 of .*broken.py"),
         ("import no_such_module_here", "cannot be imported; No module named 'no_such_module_here'; install it"),
-        (None, "there is not a plug-in .*broken.py; check the path"),
+        (None, "there is no plug-in .*broken.py; check the path"),
     ],
 )
 def test_a_broken_plugin_is_one_line(tmp_path: Path, code: str | None, message: str) -> None:

@@ -136,11 +136,13 @@ QUESTIONS: Registry[Any] = Registry(
     "offscript.questions",
     {
         "places": "offscript.measures.places:Places",
+        "divergence": "offscript.measures.divergence:Divergence",
         "likelihood": "offscript.measures.likelihood:Likelihood",
         "exposure": "offscript.measures.exposure:Exposure",
         "regret": "offscript.measures.regret:Regret",
         "recovery": "offscript.measures.recovery:Recovery",
         "translation": "offscript.measures.translation:Translation",
+        "calibration": "offscript.measures.calibration:Calibration",
         "sampling": "offscript.measures.sampling:Sampling",
         "quality": "offscript.measures.quality:Quality",
         "diversity": "offscript.measures.diversity:Diversity",

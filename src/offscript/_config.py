@@ -267,12 +267,18 @@ def _walked(location: tuple[int | str, ...], schema: type[BaseModel]) -> tuple[s
         if isinstance(part, int):
             path += f"[{part}]"
         elif len(allowed) > 1:
-            allowed = [one for one in allowed if part in get_args(one.model_fields["kind"].annotation)]
+            allowed = [one for one in allowed if part in _kinds_of(one)]
         else:
             path += f".{part}" if path else part
             known = list(allowed[0].model_fields) if allowed else []
             allowed = _models_in(allowed[0].model_fields[part].annotation) if part in known else []
     return path, known
+
+
+def _kinds_of(schema: type[BaseModel]) -> tuple[Any, ...]:
+    """The values of `kind` that choose a schema among several; a schema may also have none."""
+    kind = schema.model_fields.get("kind")
+    return () if kind is None else get_args(kind.annotation)
 
 
 def _models_in(annotation: Any) -> list[type[BaseModel]]:

@@ -4,8 +4,9 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,21 @@ def write_text(path: Path, text: str) -> None:
     """Write UTF-8 text whole or not at all."""
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Any], metadata: dict[str, str] | None = None) -> None:
+    """Write torch tensors as safetensors, whole or not at all; a full disk is an OSError, as it is for other files."""
+    from safetensors import SafetensorError
+    from safetensors.torch import save_file
+
+    with replacing(path) as temporary:
+        try:
+            save_file(dict(tensors), temporary, metadata=metadata)
+        except SafetensorError as fault:
+            code = re.search(r"(?:os error|code:) (\d+)", str(fault))
+            if code is None:
+                raise
+            raise OSError(int(code[1]), os.strerror(int(code[1])), str(path)) from fault
 
 
 def write_json(path: Path, value: Any) -> None:

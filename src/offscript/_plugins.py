@@ -194,7 +194,7 @@ def load_plugins(places: list[str]) -> None:
 
 def _file_module(path: Path) -> ModuleType:
     if not path.is_file():
-        raise OffscriptError(f"there is not a plug-in {path}", next="check the path")
+        raise OffscriptError(f"there is no plug-in {path}", next="check the path")
     path = path.resolve()
     name = f"offscript_plugin_{path.stem}_{sha256(str(path).encode()).hexdigest()[:8]}"
     if name in sys.modules:

@@ -12,6 +12,7 @@ Setting = bool | int | float | str
 # What a damaged file holds may be long, and the search for what is near takes its length squared.
 LONGEST_NAME, MOST_NAMES = 100, 1000
 _QUOTED, _COMMA = re.compile(r'="([^"]*)"'), "\0"
+_PIECE = re.compile(r'(?:="[^"]*"|[^,\s])+')
 
 
 @dataclass(frozen=True)
@@ -45,15 +46,22 @@ def parse_specification(text: str) -> Specification:
     return Specification(name, settings)
 
 
-def split_specifications(text: str) -> list[str]:
-    """Split `tv,js` or `nucleus,p=0.9 top-k,k=40`: a part with `=` belongs to the name before it."""
-    found: list[str] = []
-    for part in text.replace(",", " ").split():
-        if "=" in part and found:
-            found[-1] += f",{part}"
-        else:
-            found.append(part)
-    return found
+def split_specifications(*texts: str) -> list[str]:
+    """Split `tv,js` or `nucleus,p=0.9,top-k,k=40` at commas and blanks, outside double quotes.
+
+    A setting always has `=` and a name never has: a piece with `=` belongs to the name before it, and any other piece
+    begins a new name. The pieces of one text never belong to a name of another.
+    """
+    names: list[str] = []
+    for text in texts:
+        own: list[str] = []
+        for piece in _PIECE.findall(text):
+            if "=" in piece and own:
+                own[-1] += f",{piece}"
+            else:
+                own.append(piece)
+        names += own
+    return names
 
 
 def quoted(value: Setting) -> str:

@@ -4,6 +4,16 @@ import importlib.util
 import re
 
 LONGEST_PART = 1000
+DAMAGE: tuple[type[Exception], ...] = (
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+    EOFError,
+)
+"""What code that expects whole data raises for damaged ones."""
 
 
 class OffscriptError(Exception):
@@ -11,8 +21,13 @@ class OffscriptError(Exception):
 
     def __init__(self, what: str, *, why: str = "", next: str = "") -> None:
         self.what, self.why, self.next = what, why, next
-        parts = [re.sub(r"(?<=\w)\.$", "", _shortened(part)) for part in (what, why, next) if part]
-        super().__init__(_printable(" ".join("; ".join(parts).splitlines())))
+        parts = [re.sub(r"(?<=\w)\.$", "", _one_line(part)) for part in (what, why, next) if part]
+        super().__init__("; ".join(parts))
+
+
+def _one_line(text: str) -> str:
+    """A part of a message on one line; shortened once more after escapes have made it longer."""
+    return _shortened(_printable(" ".join(_shortened(text).splitlines())))
 
 
 def _shortened(text: str) -> str:
@@ -24,6 +39,28 @@ def _shortened(text: str) -> str:
 def _printable(text: str) -> str:
     """Control characters and halves of characters as escapes, so that a terminal shows them and nothing else."""
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
+
+
+class explaining:  # noqa: N801 (used as a function is)
+    """Convert what damaged data raise inside the block into one line.
+
+    Args:
+        what: What is wrong, such as the name of the file and what it is not.
+        next: What to do about it.
+        also: Exceptions that count besides `DAMAGE`; libraries written in Rust raise `Exception` itself, which does.
+    """
+
+    def __init__(self, what: str, *, next: str = "", also: tuple[type[Exception], ...] = ()) -> None:
+        self._what, self._next, self._known = what, next, (*DAMAGE, *also)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, fault: BaseException | None, trace: object) -> None:
+        if kind is Exception or isinstance(fault, self._known):
+            told = " ".join(str(fault).split())[:300]
+            why = f"{told} is missing" if isinstance(fault, KeyError) else told or type(fault).__name__
+            raise OffscriptError(self._what, why=why, next=self._next) from fault
 
 
 def missing_package(what: str, package: str, *, extra: str = "") -> OffscriptError:

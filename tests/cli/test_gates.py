@@ -89,6 +89,7 @@ def test_a_stored_audit_can_be_gated(offscript: Command) -> None:
         ("nonsense", "is not QUESTION.NAME"),
         ("regret.q_per_token>1", "regret is not asked in this run"),
         ("exposure.eb_c.jss>1", "did you mean 'exposure.eb_c.js'"),
+        ("exposure.mgd_gap.js>0", "will have no figure exposure.mgd_gap.js"),
     ],
 )
 def test_a_gate_on_nothing_is_bad_usage(offscript: Command, gate: str, said: str) -> None:

@@ -106,7 +106,7 @@ def test_a_plugin_option_without_a_value_is_one_line(offscript: Callable[..., An
 
 def test_a_plugin_that_is_not_there_is_one_line(offscript: Callable[..., Any]) -> None:
     shown = offscript("--plugin", "nowhere.py", "ls", "models")
-    assert (shown.code, shown.errors) == (2, "offscript: there is not a plug-in nowhere.py; check the path\n")
+    assert (shown.code, shown.errors) == (2, "offscript: there is no plug-in nowhere.py; check the path\n")
 
 
 @pytest.mark.slow

@@ -53,6 +53,27 @@ def test_it_answers_and_ends_when_told(service: tuple[subprocess.Popen[str], str
     assert process.wait(timeout=60) in (0, -signal.SIGINT)
 
 
+def test_a_viewer_is_for_this_machine_and_names_its_address(tmp_path: Path) -> None:
+    command = [*COMMAND[:-3], "view", str(tmp_path), "--port", "0"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stderr is not None
+        found = re.search(r"http://127\.0\.0\.1:\d+/audits", told := process.stderr.readline())
+        assert found, told
+        with urllib.request.urlopen(found[0], timeout=60) as answer:
+            assert "There are none here yet" in answer.read().decode()
+    finally:
+        process.kill()
+        process.wait(timeout=30)
+
+
+def test_a_viewer_of_a_folder_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    from offscript.cli.view import view
+
+    with pytest.raises(OffscriptError, match="there is no folder"):
+        view(tmp_path / "nowhere", port=0)
+
+
 def test_an_address_that_is_taken_is_one_line(index: Path) -> None:
     from offscript.cli.serve import serve
 
@@ -82,9 +103,9 @@ def test_what_cannot_be_served_is_one_line(index: Path, flags: dict[str, Any], l
     ("host", "own"), [("127.0.0.1", True), ("localhost", True), ("127.0.0.2", True), ("::1", True), ("0.0.0.0", False)]
 )
 def test_a_service_that_only_this_machine_can_reach_answers_to_its_own_names(host: str, own: bool) -> None:
-    from offscript.cli.serve import _listening, _own_names
+    from offscript.cli.serve import _own_names, listening
 
-    with _listening(host, 0) as listener:
+    with listening(host, 0) as listener:
         names = _own_names(host, listener)
     assert (names is not None) == own
     assert not own or {host, "127.0.0.1", "::1", "localhost"} <= set(names or [])

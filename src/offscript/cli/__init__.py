@@ -1,10 +1,18 @@
 """The command line: one thin module per verb. What a verb does lives in the other packages; torch loads on use."""
 
+import errno
 import sys
 from types import TracebackType
 
 BAD_INPUT, CRASHED = 2, 3
 """Exit codes; 1 is a gate that failed, and 130 is Ctrl-C."""
+
+
+_STORAGE = {
+    *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO),
+    *(errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.EMFILE, errno.ENFILE),
+}
+"""What a disk or its rights refuse; no fault of the program."""
 
 
 def main() -> None:
@@ -23,6 +31,16 @@ def main() -> None:
         get_command(app)(prog_name="offscript")  # app() would put typer's hook in the place of ours
     except OffscriptError as fault:
         print(f"offscript: {fault}", file=sys.stderr)
+        raise SystemExit(BAD_INPUT) from None
+    except OSError as fault:
+        if fault.errno not in _STORAGE:
+            raise
+        refusal = OffscriptError(
+            f"cannot read or write {fault.filename or 'a file'}",
+            why=fault.strerror or str(fault),
+            next="make room or change its rights, and give the command again; what was finished is kept",
+        )
+        print(f"offscript: {refusal}", file=sys.stderr)
         raise SystemExit(BAD_INPUT) from None
 
 

@@ -22,9 +22,15 @@ Risk = Annotated[
     float | None,
     typer.Option("--risk", help="Decide only where at most this share of decisions is wrong: 0.05, 0.1, 0.15 or 0.2."),
 ]
+AsOf = Annotated[
+    str | None, typer.Option("--as-of", metavar="DATE", help="Leave out documents that are dated later, as 2020-12-31.")
+]
 Engines = Annotated[
     list[str] | None,
-    typer.Option("--search", help="A search engine to ask too: google or searxng, set in the environment."),
+    typer.Option(
+        "--search",
+        help="Search engines to ask too: google, searxng, set in the environment; commas, or repeated.",
+    ),
 ]
 Lexicons = Annotated[Path | None, typer.Option("--lexicons", help="Folder of lexicons for the language of documents.")]
 Ratings = Annotated[Path | None, typer.Option("--ratings", help="Table of web sites and how factual they are.")]

@@ -57,15 +57,19 @@ class Lines:
         self._on_terminal = Console(stderr=True).is_terminal
         self._name, self._silent = name, quiet or (self._on_terminal and not everywhere)
         self._ended, self._lock = threading.Event(), threading.RLock()
+        self._watcher: threading.Thread | None = None
         self.start(0)
 
     def __enter__(self) -> "Lines":
         if not self._silent:
-            threading.Thread(target=self._watch, daemon=True).start()
+            self._watcher = threading.Thread(target=self._watch, daemon=True)
+            self._watcher.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._ended.set()
+        if self._watcher is not None:
+            self._watcher.join()  # it must not print to a stream that is closed after this
 
     def hush(self) -> None:
         """A bar is shown from now on, where there is a terminal."""

@@ -15,6 +15,7 @@ from offscript.cli import (
     index,
     init,
     ls,
+    mcp,
     measure,
     report,
     reproduce,
@@ -22,6 +23,7 @@ from offscript.cli import (
     study,
     sweep,
     train,
+    view,
 )
 from offscript.cli._usage import OneLineUsage
 
@@ -35,6 +37,7 @@ app = typer.Typer(
 )
 app.command("audit")(audit.audit)
 app.command("report")(report.report)
+app.command("view")(view.view)
 app.command("compare")(compare.compare)
 app.command("reproduce")(reproduce.reproduce)
 app.command("sweep")(sweep.sweep)
@@ -43,6 +46,7 @@ app.command("generate")(generate.generate)
 app.command("index")(index.index)
 app.command("check")(check.check)
 app.command("serve")(serve.serve)
+app.command("mcp")(mcp.mcp)
 app.command("ls")(ls.ls)
 app.command("data")(data.data)
 app.command("init")(init.init)

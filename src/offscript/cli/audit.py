@@ -1,13 +1,13 @@
 """`offscript audit`: many questions, one page."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from offscript.cli._conclusion import FailOn, Summary, conclude
-from offscript.cli._options import Device, Json, Limit, Out, Quiet, Seed
+from offscript.cli._options import Device, Json, Out, Quiet, Seed
 
 if TYPE_CHECKING:
     from offscript.audits.audit import Plan
@@ -19,11 +19,17 @@ STUDENT, ORACLE = "offscript/news-student", "offscript/news"
 def audit(
     model: Annotated[str | None, typer.Argument(help="What to audit; without it, the shipped news student.")] = None,
     oracle: Annotated[str | None, typer.Option(help="A model that stands for the data's true distribution.")] = None,
+    against: Annotated[
+        str | None, typer.Option(help="A second model, audited alike: every difference, and where the two part.")
+    ] = None,
     corpus: Annotated[list[str] | None, typer.Option(help="Real text: a file or hf:NAME[:CONFIG].")] = None,
     associations: Annotated[
         str | None, typer.Option(help="Association tests: a file in StereoSet's layout, or hf:McGill-NLP/stereoset.")
     ] = None,
-    only: Annotated[str, typer.Option(help="Questions to ask, with commas between (offscript ls measures).")] = "",
+    only: Annotated[
+        list[str] | None,
+        typer.Option(help="Questions to ask (offscript ls measures); commas between, or repeated."),
+    ] = None,
     budget: Annotated[str, typer.Option(help="quick, standard or paper.")] = "quick",
     length: Annotated[int, typer.Option(min=6, help="Tokens of a sequence.")] = 50,
     out: Out = Path("audit"),
@@ -32,7 +38,9 @@ def audit(
     batch_size: Annotated[
         int | None, typer.Option("--batch-size", min=1, help="Sequences that go through the model at once.")
     ] = None,
-    limit: Limit = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Draw or read at most this many sentences per source, and tests.")
+    ] = None,
     shares: Annotated[int, typer.Option(min=1, help="Share the histories of exposure out to so many workers.")] = 1,
     on: Annotated[str, typer.Option(help="Where shares run: local (processes), ray, or ray://HOST:PORT.")] = "local",
     changes: Annotated[
@@ -55,10 +63,9 @@ def audit(
     Example: offscript audit offscript/news-student --oracle offscript/news --out runs/audit
     """
     from offscript._specification import split_specifications
+    from offscript.audits.against import run_against
     from offscript.audits.audit import plan_audit, remember_pace, remembered_pace, run_audit
     from offscript.audits.gates import parse_gate, require_asked
-    from offscript.audits.shares import Sharing
-    from offscript.audits.workers import Place
     from offscript.cli._progress import AuditBar
     from offscript.errors import OffscriptError
     from offscript.measures.subject import Budget, Subject
@@ -81,21 +88,34 @@ def audit(
         batch_size=batch_size,
         limit=limit,
         associations=associations,
-        pace=pace or remembered_pace(out, model, oracle, device),
-        shared_deviations=None
-        if oracle is None or shares == 1
-        else Sharing(model, oracle, out, shares, Place(on, device=device)),
+        against=against,
+        pace=pace or remembered_pace(out, model, oracle, device, *filter(None, [against])),
+        shared_deviations=shared(model, oracle, out, shares, on, device),
     )
     with AuditBar(quiet=quiet) as bar:
-        plan = plan_audit(subject, split_specifications(only), settings_of(changes or ()))
+        plan = plan_audit(subject, split_specifications(*(only or ())), settings_of(changes or ()))
         require_asked(gates, plan.figures(subject))
         if subject.has_model:
-            remember_pace(out, model, oracle, device, subject.pace)
+            remember_pace(out, subject.pace, model, oracle, device, *filter(None, [against]))
             bar.say(estimate(plan, subject))
-        record = run_audit(subject, plan, out, observer=bar)
+        if against is None:
+            record, pair = run_audit(subject, plan, out, observer=bar), None
+        else:
+            pair = run_against(subject, plan, out, bar, shared(against, oracle, out, shares, on, device))
+            record = pair.record
     page = record.results.with_name("audit.html")
     write_page(record, page)
-    conclude(record, page, gates, summary=summary, as_json=as_json)
+    conclude(record, page, gates, pair=pair, summary=summary, as_json=as_json)
+
+
+def shared(model: str, oracle: str | None, out: Path, shares: int, on: str, device: str) -> "Callable[..., Any] | None":
+    """What finds a model's deviations on several workers, if several are asked for."""
+    from offscript.audits.shares import Sharing
+    from offscript.audits.workers import Place
+
+    if oracle is None or shares == 1:
+        return None
+    return Sharing(model, oracle, out, shares, Place(on, device=device))
 
 
 def estimate(plan: "Plan", subject: "Subject") -> str:

@@ -67,42 +67,19 @@ def _judged(comparison: "Comparison", run: str, gates: list[Any], *, worse: bool
 def _show(comparison: "Comparison", page: Path, judged: dict[str, list["GateResult"]], *, as_json: bool) -> None:
     import json
 
-    from offscript.report.comparison import headlines, tally, told
+    from offscript.report.comparison import comparison_as_json, headlines, tally
+    from offscript.report.differences import difference_finding, told
 
     if as_json:
         gates = {run: gates_as_json(of_run) for run, of_run in judged.items()}
-        typer.echo(json.dumps({**_as_json(comparison), "page": str(page), "gates": gates}, ensure_ascii=False))
+        typer.echo(
+            json.dumps({**comparison_as_json(comparison), "page": str(page), "gates": gates}, ensure_ascii=False)
+        )
         return
     first = comparison.runs[0].label
     for run in comparison.runs[1:]:
-        typer.echo(f"{run.label} against {first}: {tally(comparison, run.label)}")
+        typer.echo(f"{run.label} against {first}: {difference_finding(comparison, run.label).headline}")
+        typer.echo(f"{run.label}: {tally(comparison, run.label)}")
     for contrast in headlines(comparison):
         typer.echo(f"{contrast.run}: {contrast.figure} {told(contrast)}: {contrast.verdict}")
     typer.echo(f"page     {page}")
-
-
-def _as_json(comparison: "Comparison") -> dict[str, Any]:
-    from offscript.measures.measurement import interval_to_json, number_to_json
-
-    return {
-        "runs": [
-            {"label": run.label, "model": run.model, "results": str(run.path), "date": run.date}
-            for run in comparison.runs
-        ],
-        "contrasts": [
-            {
-                "run": contrast.run,
-                "figure": contrast.figure,
-                "first": number_to_json(contrast.first.value),
-                "second": number_to_json(contrast.second.value),
-                "difference": number_to_json(contrast.value),
-                "ci": interval_to_json(contrast.interval),
-                "p_value": contrast.difference.p_value,
-                "corrected_p_value": contrast.corrected,
-                "paired": contrast.paired,
-                "verdict": contrast.verdict,
-            }
-            for contrast in comparison.contrasts
-        ],
-        "left_out": [{"figure": figure, "reason": reason} for figure, reason in comparison.left_out],
-    }

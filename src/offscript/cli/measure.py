@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 import typer
 from typer.core import TyperGroup
 
-from offscript.cli._options import Device, Json, Limit, Plan, Plot, Quiet, Seed
+from offscript.cli._options import Device, Json, Plan, Plot, Quiet, Seed, limit_of
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
+    from offscript.measures.measurement import Measurement
     from offscript.measures.question import Answer, Question, Settings
 
 _MODEL = "offscript/NAME, a folder, a .gguf or tabular .json file, or hf/ID[@REVISION]."
 _ORACLE = "A model that stands for the data's true distribution."
 _CORPUS = "Real text: a file (text, JSONL, WikiText, CSV; .gz, .xz, .zst) or hf:NAME[:CONFIG]."
+_AGAINST = "A second model to compare with, of the same vocabulary."
 _DATA = "Association tests: a file in StereoSet's layout, or hf:McGill-NLP/stereoset."
 
 
@@ -39,7 +41,7 @@ class Verbs(TyperGroup):
         if asked is None:
             return None
         app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-        app.command(cmd_name, help=asked.about)(verb_of(asked))
+        app.command(cmd_name, help=f"{asked.about}\n\nExample: {asked.example_command}")(verb_of(asked))
         return typer.main.get_command(app)
 
 
@@ -89,6 +91,9 @@ def _subject_parameters(question: "Question[Any]") -> list[inspect.Parameter]:
     if Need.associations in taken:
         option = typer.Option("--data", help=_DATA)
         parameters.append(_optional("subject_associations", str, option, required=Need.associations in question.needs))
+    if Need.against in taken:
+        option = typer.Option("--against", help=_AGAINST)
+        parameters.append(_optional("subject_against", str, option, required=Need.against in question.needs))
     return parameters
 
 
@@ -113,6 +118,8 @@ def _setting_parameter(name: str, field: "FieldInfo") -> inspect.Parameter:
         flag = _extra(field, "flag") or f"--{name.replace('_', '-')}"
         flag = f"{flag}/--no-{flag.removeprefix('--')}" if kind is bool and default else flag
         option = typer.Option(flag, help=field.description, **limits)
+    if _extra(field, "repeated"):
+        kind, default = list[str], None
     if isinstance(default, tuple):
         kind, default = list[str], list(default) or None
     if default is None and not field.is_required():
@@ -147,7 +154,7 @@ def _common_parameters(question: "Question[Any]") -> list[inspect.Parameter]:
         int | None, typer.Option("--batch-size", min=1, help="Sequences that go through a model at once.")
     ]
     flags = {
-        "limit": _parameter("limit", Limit, None),
+        "limit": _parameter("limit", limit_of(question.limited), None),
         "seed": _parameter("seed", Seed, 1),
         "device": _parameter("device", Device, "cpu"),
         "batch_size": _parameter("batch_size", batch, None),
@@ -179,7 +186,7 @@ def _measured(question: "Question[Any]", settings: "Settings", progress: Any, gi
         raise OffscriptError(
             f"{question.name} needs {lack.words}", next=f"see offscript measure {question.name} --help"
         )
-    return question.measure(subject, settings, progress)
+    return question.answer(subject, settings, progress, constants=True)
 
 
 def _check_wishes(plot: Path | None, plan: float | None) -> None:
@@ -198,6 +205,7 @@ def _show(
 ) -> None:
     """The figures, the chart and the plan, as asked."""
     from offscript.cli._results import show, show_rows
+    from offscript.measures.signature import signature
 
     del quiet
     details, tables = dict(answer.details), [(table.title, table.rows) for table in answer.tables]
@@ -209,10 +217,20 @@ def _show(
         needed = plan_samples(answer.measurements, plan)
         details["plan"] = {"width": plan, "samples": needed}
         tables.append(("", [{"figure": name, f"samples for width {plan:g}": n} for name, n in needed.items()]))
+    if answer.measurements:
+        details["signature"] = signature(_headline(question, answer))
     show(answer.measurements, as_json=as_json, title=answer.title, **details)
     if not as_json:
+        if answer.measurements:
+            typer.echo(f"signature  {details['signature']}")
         for title, rows in tables:
             show_rows(_printable(rows), title=title)
+
+
+def _headline(question: "Question[Any]", answer: "Answer") -> "Measurement":
+    """The figure that the question is known by, else its first."""
+    figures = {entry.name: entry for entry in answer.measurements}
+    return next((figures[name] for name in question.headlines if name in figures), answer.measurements[0])
 
 
 def _printable(rows: Sequence[Any]) -> list[dict[str, Any]]:

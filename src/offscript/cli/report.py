@@ -22,6 +22,7 @@ def report(
 
     Example: offscript report runs/audit
     """
+    from offscript.audits.against import is_against, read_against
     from offscript.audits.audit import newest_audit, read_record
     from offscript.audits.gates import parse_gate
     from offscript.report.page import write_page
@@ -29,5 +30,6 @@ def report(
     gates = [parse_gate(text) for text in fail_on or ()]
     record = read_record(newest_audit(run))
     page = out or record.results.with_name("audit.html")
+    pair = read_against(record) if is_against(record) else None
     write_page(record, page)
-    conclude(record, page, gates, summary=summary, as_json=as_json)
+    conclude(record, page, gates, pair=pair, summary=summary, as_json=as_json)

@@ -1,6 +1,7 @@
-"""`offscript reproduce`: a paper's table or figure, reproduced beside the paper's values."""
+"""`offscript reproduce`: a paper's table beside the paper's values, or the recipe of a figure that was cited."""
 
 import sys
+import time
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,19 +13,24 @@ from offscript.cli._options import Device, Json, Out, Quiet, Seed
 if TYPE_CHECKING:
     from offscript.cli._progress import TrainingBar
     from offscript.experiments.reproduce import Reproduction
+    from offscript.measures.signature import Signature
 
 _HINT = "set OFFSCRIPT_DATA to the folder with the data sets, or choose another scale"
 
 
 def reproduce(
     experiment: Annotated[
-        str | None, typer.Argument(help="PAPER/TABLE or a YAML file; without it, all are listed.")
+        str | None,
+        typer.Argument(help="PAPER/TABLE, a YAML file or a figure's signature; without it, a list."),
     ] = None,
     scale: Annotated[str, typer.Option(help="quick (minutes on two cores), standard or paper.")] = "quick",
     on: Annotated[str, typer.Option(help="here, local (processes), ray, or ray://HOST:PORT.")] = "here",
     out: Out = Path("runs/reproduce"),
     seed: Seed = 1,
     device: Device = "cpu",
+    runs: Annotated[
+        Path, typer.Option(help="Where the figure of a signature is looked for, three folders deep.")
+    ] = Path(),
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -38,9 +44,14 @@ def reproduce(
     from offscript.experiments.experiment import read_experiment, why_not
     from offscript.experiments.reproduce import reproduce as run
     from offscript.experiments.reproduce import store_reproduction
+    from offscript.experiments.standing import standing_of, write_standing
+    from offscript.measures.signature import parse_signature
 
     if experiment is None:
         _list(as_json=as_json)
+        return
+    if (asked := parse_signature(experiment)) is not None:
+        _find(asked, runs, as_json=as_json)
         return
     read = read_experiment(experiment, scale)
     if (reason := why_not(experiment, scale)) is not None and scale != "paper":
@@ -49,11 +60,34 @@ def reproduce(
     place = Place(on, device=device, observer=observer)
     total = sum(read.runs_of(variant) for variant in read.variants)
     bars = on == HERE and sys.stderr.isatty()  # of the trainings
+    began = time.monotonic()
     with counting(f"{experiment} on {on}", total, quiet=quiet or bars) as count:
         found = run(read, out, seed=seed, place=place, finished=lambda number: count(1))
     folder = out / read.name / scale
-    written = [*store_reproduction(found, folder, scale), *_draw(found, folder)]
+    standing = standing_of(found, scale, time.monotonic() - began)
+    written = [*store_reproduction(found, folder, scale), write_standing(standing, folder), *_draw(found, folder)]
     _show(found, [str(path) for path in written], as_json=as_json)
+
+
+def _find(asked: "Signature", runs: Path, *, as_json: bool) -> None:
+    """The stored figure of a signature: its value, its recipe, and the command that measures it again."""
+    import json
+
+    from offscript.audits.citation import figure_of
+    from offscript.measures.words import with_interval
+    from offscript.report.page import command_for
+
+    results, entry, record, settings = figure_of(asked.fits, runs)
+    command = None if record is None else command_for(record, entry.question, settings)
+    if as_json:
+        document = {"figure": entry.to_json(), "results": str(results), "command": command}
+        typer.echo(json.dumps(document, ensure_ascii=False))
+        return
+    typer.echo(f"{entry.question}.{entry.name} {with_interval(entry)}")
+    typer.echo(f"results  {results}")
+    if command is not None:
+        typer.echo(f"again    {command}")
+    typer.echo(json.dumps(entry.recipe, indent=2, ensure_ascii=False))
 
 
 def _draw(found: "Reproduction", folder: Path) -> list[Path]:
@@ -68,18 +102,26 @@ def _draw(found: "Reproduction", folder: Path) -> list[Path]:
 
 
 def _list(*, as_json: bool) -> None:
-    """Every table and figure, its paper, at which scales it can be run here, and why not at others."""
+    """Every table and figure, how its claims stand, at which scales it can be run here, and why not at others."""
     import json
 
     from offscript.cli._results import show_rows
     from offscript.experiments.experiment import SCALES, read_experiment, why_not
+    from offscript.experiments.standing import standings
     from offscript.experiments.tables import experiments
 
+    known = standings()
     read = [read_experiment(name, "quick") for name in experiments()]
     here = [{scale: why_not(each.name, scale) for scale in SCALES} for each in read]
     if as_json:
         rows = [
-            {"experiment": each.name, "paper": each.paper, "about": each.title, "why_not": reasons}
+            {
+                "experiment": each.name,
+                "paper": each.paper,
+                "about": each.title,
+                "why_not": reasons,
+                "standing": known[each.name].model_dump() if each.name in known else None,
+            }
             for each, reasons in zip(read, here, strict=True)
         ]
         typer.echo(json.dumps(rows, ensure_ascii=False))
@@ -89,6 +131,7 @@ def _list(*, as_json: bool) -> None:
             {
                 "experiment": each.name,
                 "about": each.title,
+                "claims": known[each.name].summary if each.name in known else "not run",
                 "runs here at": ", ".join(scale for scale, reason in reasons.items() if reason is None),
                 "and not at": "; ".join(
                     f"{scale}: {reason}" for scale, reason in reasons.items() if reason is not None

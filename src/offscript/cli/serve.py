@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from offscript._specification import split_specifications
 from offscript.cli._checkers import Engines, Indexes, Lexicons, PipelineName, Ratings, StanceName
 from offscript.errors import OffscriptError, missing_package
 from offscript.factcheck.pipelines import Pipeline
@@ -43,10 +44,10 @@ def serve(
         from offscript.web.server import run
     except ModuleNotFoundError as error:
         raise missing_package("offscript serve", str(error.name), extra="web") from error
-    with _listening(host, port) as listener:
+    with listening(host, port) as listener:
         settings = {
             "index": [str(folder) for folder in index or []],
-            "search": search or [],
+            "search": split_specifications(*(search or ())),
             "stance": stance,
             "ratings": str(ratings) if ratings else None,
             "lexicons": str(lexicons) if lexicons else None,
@@ -122,7 +123,7 @@ def _own_names(host: str, listener: socket.socket) -> list[str] | None:
     return [*THIS_MACHINE, host] if address.is_loopback else None
 
 
-def _listening(host: str, port: int) -> socket.socket:
+def listening(host: str, port: int) -> socket.socket:
     """A socket at the address, so that one that is taken is told in a line."""
     listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -23,7 +23,7 @@ def rate(
     model: Model,
     corpus: Annotated[list[str], typer.Option(help="Human text: its beginnings are the prompts.")],
     out: Out,
-    samplers: Annotated[list[str], typer.Option(help="What is compared, e.g. 'nucleus,p=0.9 top-k,k=40'.")],
+    samplers: Annotated[list[str], typer.Option(help="What is compared, e.g. nucleus,p=0.9,top-k,k=40; or repeated.")],
     samples: Annotated[int, typer.Option(min=2, help="Items of each sampler.")] = 200,
     prefix: Annotated[int, typer.Option(min=1, help="Tokens of a prompt.")] = 10,
     shortest: Annotated[int, typer.Option(min=2, help="Tokens of an item at least, its prompt included.")] = 40,
@@ -41,7 +41,11 @@ def rate(
     batch_size: BatchSize = 64,
     quiet: Quiet = False,
 ) -> None:
-    """Draw a rating study: the same prompts under every sampler, human text, and checks of attention."""
+    """Draw a rating study: the same prompts under every sampler, human text, and checks of attention.
+
+    Example: offscript study rate offscript/news --corpus text.txt --samplers nucleus,p=0.9,top-k,k=40 --out study
+    """
+    from offscript._specification import split_specifications
     from offscript.cli._progress import counting
     from offscript.corpora.readers import read_corpus
     from offscript.measures.sampling.estimation import grid_of
@@ -49,7 +53,7 @@ def rate(
     from offscript.studies.drawing import draw_rating_study
     from offscript.studies.store import RatingStore
 
-    names = [name for _, name in grid_of(_split(samplers))]
+    names = [name for _, name in grid_of(split_specifications(*samplers))]
     with counting("draw", samples * len(names), quiet=quiet) as progress:
         draw_rating_study(
             load_model(model, device=device),
@@ -92,7 +96,10 @@ def associations(
     title: Title = "Association tests",
     contact: Contact = "",
 ) -> None:
-    """Set up a study in which people write association tests and others validate them."""
+    """Set up a study in which people write association tests and others validate them.
+
+    Example: offscript study associations --targets terms.csv --out study
+    """
     from offscript.corpora.associations import TASKS
     from offscript.errors import OffscriptError
     from offscript.studies.associations import VALIDATE, WRITE, create_association_study, read_targets
@@ -124,7 +131,10 @@ def links(
     more: Annotated[int, typer.Option(min=0, help="Make so many new ones first.")] = 0,
     role: Annotated[str, typer.Option(help="Of the new ones: rate, write or validate.")] = "rate",
 ) -> None:
-    """Print one link per participant, and the overview's."""
+    """Print one link per participant, and the overview's.
+
+    Example: offscript study links study
+    """
     store = _store(study)
     if more:
         store.invite(more, role)
@@ -140,7 +150,10 @@ def export(
     study: Study,
     out: Annotated[Path, typer.Option(help="File to write: .csv or .jsonl of ratings, .json of association tests.")],
 ) -> None:
-    """Write the ratings as item,rater,system,rating,seconds,passed, or the kept tests in StereoSet's layout."""
+    """Write the ratings as item,rater,system,rating,seconds,passed, or the kept tests in StereoSet's layout.
+
+    Example: offscript study export study --out ratings.csv
+    """
     from offscript._files import write_json
     from offscript.studies.design import read_design
     from offscript.studies.export import export_ratings
@@ -160,7 +173,10 @@ def import_(
     file: Annotated[Path, typer.Argument(help="Ratings, such as a crowd platform's CSV.")],
     where: Annotated[list[str], typer.Option(help="Only rows with COLUMN=VALUE.")] = [],  # noqa: B006 (typer reads it)
 ) -> None:
-    """Add ratings that were given elsewhere to a rating study."""
+    """Add ratings that were given elsewhere to a rating study.
+
+    Example: offscript study import study crowd.csv
+    """
     from offscript.studies.export import import_ratings
 
     typer.echo(f"{import_ratings(study, file, where=where)} ratings are new in {study}")
@@ -170,7 +186,10 @@ def import_(
 def delete(
     study: Study, code: Annotated[str, typer.Argument(help="The participant's link, or its last part.")]
 ) -> None:
-    """Delete a participant and everything they answered."""
+    """Delete a participant and everything they answered.
+
+    Example: offscript study delete study CODE
+    """
     from offscript.errors import OffscriptError
 
     if not _store(study).forget(code.rstrip("/").rpartition("/")[2]):
@@ -180,7 +199,10 @@ def delete(
 
 @app.command()
 def status(study: Study, as_json: Json = False) -> None:
-    """Say how far a study is."""
+    """Say how far a study is.
+
+    Example: offscript study status study
+    """
     import json
 
     from offscript.cli._results import show_rows
@@ -207,7 +229,10 @@ def fit(
     device: Device = "cpu",
     as_json: Json = False,
 ) -> None:
-    """Learn a temperature per step from a study's ratings."""
+    """Learn a temperature per step from a study's ratings.
+
+    Example: offscript study fit study --out policy.json
+    """
     import json
     import math
     from dataclasses import asdict
@@ -244,7 +269,10 @@ def choose(
     seed: Seed = 1,
     as_json: Json = False,
 ) -> None:
-    """Choose the best-rated setting, and say what the choice gains with raters who had no part in it."""
+    """Choose the best-rated setting, and say what the choice gains with raters who had no part in it.
+
+    Example: offscript study choose ratings.csv
+    """
     import json
 
     from offscript.corpora.ratings import read_ratings
@@ -267,9 +295,3 @@ def _store(study: Path) -> Any:
     from offscript.studies.store import RatingStore
 
     return AssociationStore(study) if read_design(study).kind == "associations" else RatingStore(study)
-
-
-def _split(samplers: list[str]) -> list[str]:
-    from offscript._specification import split_specifications
-
-    return [name for part in samplers for name in split_specifications(part)]

@@ -15,6 +15,7 @@ def sweep(
     grid: Annotated[Path, typer.Argument(help="A YAML file: what all points share, and the axes of the grid.")],
     on: Annotated[str, typer.Option(help="local (processes), ray, or ray://HOST:PORT.")] = "local",
     out: Out = Path("runs/sweep"),
+    seed: Annotated[int, typer.Option(min=0, help="Seed of points where the grid names none.")] = 1,
     device: Device = "cpu",
     as_json: Json = False,
     quiet: Quiet = False,
@@ -26,7 +27,7 @@ def sweep(
     from offscript.cli._progress import counting
     from offscript.experiments.sweep import read_sweep, run_sweep, store_sweep
 
-    read = read_sweep(grid)
+    read = read_sweep(grid, seed=seed)
     with counting(f"{grid.stem} on {on}", len(read.points), quiet=quiet) as count:
         points = run_sweep(read, out, on=on, device=device, finished=lambda number: count(1))
     written = store_sweep(points, out)

@@ -17,6 +17,7 @@ def train(
     ],
     changes: Annotated[list[str] | None, typer.Argument(help="Changes such as model.hidden=128 stop.epochs=3.")] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Folder of the run; runs/NAME by default.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Instead of the recipe's seed; same as seed=N.")] = None,
     device: Device = "cpu",
     checkpoint_seconds: Annotated[float, typer.Option(min=0, help="How often the run is stored.")] = 60.0,
     half: Annotated[bool, typer.Option("--half", help="Write the final weights in half precision.")] = False,
@@ -35,7 +36,7 @@ def train(
     from offscript.learning import StoppedError, find_trainer
 
     path = find_recipe(recipe)
-    content = expanded(read_mapping(path, "recipe", changes or []))
+    content = expanded(read_mapping(path, "recipe", [*(changes or ()), *([] if seed is None else [f"seed={seed}"])]))
     trainer = find_trainer(content)
     checked = trainer.recipe(content, str(path))
     try:
