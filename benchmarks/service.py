@@ -2,19 +2,22 @@
 
 Every client asks for one claim after the other without a pause, and no claim comes twice, so that nothing is answered
 from memory. Goal: 50 clients for 60 seconds, no error, 95 % of the answers within a second. `--half-open 200` holds so
-many connections beside them that begin a request and never finish it; the goal stays the same.
+many connections beside them that begin a request and never finish it; the goal stays the same. `--requests 10000` ends
+after so many answers, however long that takes; the memory of the service may grow by less than 5 % from the first
+tenth of them to the last.
 """
 
 import argparse
 import asyncio
 import itertools
+import math
 import os
 import re
 import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -25,6 +28,9 @@ import psutil
 from offscript.factcheck.almanac import almanac_facts, draw_claims
 
 Answers = list[tuple[str, float]]  # status and seconds
+WARM_UP = 5
+NOTED = 20  # answers between two looks at the memory
+MEMORY_MARKS = 10
 SERVE = "from offscript.cli import main; main()"
 
 
@@ -36,6 +42,7 @@ def main() -> None:
     parser.add_argument("--claims", type=int, default=20_000)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--half-open", type=int, default=0, help="connections that never finish their request")
+    parser.add_argument("--requests", type=int, help="end after so many answers")
     parser.add_argument("--page", action="store_true", help="ask for the page in the place of the JSON")
     arguments = parser.parse_args()
     drawn = draw_claims(almanac_facts(), arguments.claims, seed=1)
@@ -48,14 +55,23 @@ def main() -> None:
     try:
         address = _address(service)
         path = "/check" if arguments.page else "/api/check"
-        before = _processor_seconds(service.pid)
-        storm = _storm(address + path, claims, arguments.clients, arguments.seconds)
+        before, began = _processor_seconds(service.pid), time.perf_counter()
+        most = arguments.requests or arguments.claims
+        memory: list[int] = []
+        storm = _storm(
+            address + path,
+            itertools.islice(claims, most + WARM_UP),
+            arguments.clients,
+            math.inf if arguments.requests else arguments.seconds,
+            lambda: memory.append(_memory(service.pid)),
+        )
         answers = asyncio.run(_beside_half_open(storm, address, arguments.half_open))
-        used = _processor_seconds(service.pid) - before
+        used, seconds = _processor_seconds(service.pid) - before, time.perf_counter() - began
     finally:
         service.terminate()
         service.wait(timeout=30)
-    _report(answers, arguments.clients, arguments.seconds)
+    _report(answers, arguments.clients, seconds)
+    _report_memory(memory)
     print(f"processor time of the service {1000 * used / len(answers):.1f} ms an answer, of {os.cpu_count()} cores")
     print(f"other work on this machine: load {os.getloadavg()[0]:.1f} over the last minute, this benchmark's included")
 
@@ -66,6 +82,21 @@ def _address(service: "subprocess.Popen[str]") -> str:
         if found := re.search(r"http://\S+", line):
             return found[0]
     raise SystemExit("the service did not start")
+
+
+def _memory(process: int) -> int:
+    """Bytes that a process and those that it started hold for themselves."""
+    family = [psutil.Process(process), *psutil.Process(process).children(recursive=True)]
+    return sum(one.memory_full_info().uss for one in family)
+
+
+def _report_memory(memory: list[int]) -> None:
+    if len(memory) < MEMORY_MARKS:
+        return
+    tenth = len(memory) // MEMORY_MARKS
+    first, last = (sum(part) / len(part) for part in (memory[tenth : 2 * tenth], memory[-tenth:]))
+    growth = f"{last / first - 1:+.1%} (goal < 5 %)"
+    print(f"memory {first / 1e6:.0f} MB after a tenth, {last / 1e6:.0f} MB at the end: {growth}")
 
 
 def _processor_seconds(process: int) -> float:
@@ -94,11 +125,13 @@ async def _beside_half_open(storm: Coroutine[Any, Any, Answers], address: str, c
         await asyncio.gather(*held, return_exceptions=True)
 
 
-async def _storm(address: str, claims: Iterator[str], clients: int, seconds: float) -> Answers:
+async def _storm(
+    address: str, claims: Iterator[str], clients: int, seconds: float, note: Callable[[], None]
+) -> Answers:
     """Status and seconds of every answer; the first few, which load and compile, are not counted."""
     limits = httpx.Limits(max_connections=clients, max_keepalive_connections=clients)
     async with httpx.AsyncClient(limits=limits, timeout=60.0) as client:
-        for claim in itertools.islice(claims, 5):
+        for claim in itertools.islice(claims, WARM_UP):
             await client.get(address, params={"claim": claim})
         end = time.perf_counter() + seconds
         answers: Answers = []
@@ -111,6 +144,8 @@ async def _storm(address: str, claims: Iterator[str], clients: int, seconds: flo
                 except httpx.TransportError as error:
                     status = type(error).__name__
                 answers.append((status, time.perf_counter() - begun))
+                if len(answers) % NOTED == 0:
+                    note()
 
         await asyncio.gather(*(visit() for _ in range(clients)))
         return answers
