@@ -148,6 +148,7 @@ def test_a_gguf_file_is_read_as_one(asked_of_hub: list[dict[str, Any]], name: st
         ("https://example.org/model.gguf", "; download it and name the folder or file"),
         ("./nowhere", "there is no file or folder ./nowhere"),
         ("/nowhere/at/all", "there is no file or folder /nowhere/at/all"),
+        ("runs/nowhere/model", "there is no file or folder runs/nowhere/model"),
         ("toy.json", "there is no file or folder toy.json"),
         (".", "holds no model; there is no card.json"),
     ],

@@ -114,12 +114,19 @@ def _loaded(named: Specification, device: str) -> LanguageModel:
     path = Path(named.name)
     if path.exists():
         return _from_path(path, named, device)
-    if path.suffix or path.is_absolute() or named.name.startswith("."):
-        raise OffscriptError(f"there is no file or folder {named.name}", next="check the path")
+    if _reads_like_a_path(named.name):
+        raise OffscriptError(f"there is no file or folder {named.name}", next=f"check the path, or write {HUB}ID")
     if close := difflib.get_close_matches(named.name, _bare_names(), n=1):
         hint = f"did you mean {close[0]!r}? write {HUB}{named.name} for the Hub's"
         raise OffscriptError(f"no model is called {named.name!r} here", next=hint)
     return _by(load_pretrained, named.name, named, device)
+
+
+def _reads_like_a_path(name: str) -> bool:
+    """Whether a name that is not there was meant as a path: a Hub id has at most one slash, after no folder of ours."""
+    path = Path(name)
+    below_a_folder = len(path.parts) > 1 and path.parent.is_dir()
+    return bool(path.suffix) or path.is_absolute() or name.startswith(".") or len(path.parts) > 2 or below_a_folder
 
 
 def _by(loader: Callable[..., LanguageModel], rest: str | Path, named: Specification, device: str) -> LanguageModel:
