@@ -143,6 +143,7 @@ QUESTIONS: Registry[Any] = Registry(
         "recovery": "offscript.measures.recovery:Recovery",
         "translation": "offscript.measures.translation:Translation",
         "calibration": "offscript.measures.calibration:Calibration",
+        "degeneration": "offscript.measures.degeneration:Degeneration",
         "sampling": "offscript.measures.sampling:Sampling",
         "quality": "offscript.measures.quality:Quality",
         "diversity": "offscript.measures.diversity:Diversity",

@@ -81,6 +81,7 @@ def _lines(path: Path, rows: list[dict[str, Any]]) -> None:
 
 SMALL: dict[str, dict[str, Any]] = {
     "approximation": {"draws": 20, "step": 20, "highest": 40, "subset": 4, "length": 6, "samples": 4},
+    "degeneration": {"samples": 20, "length": 16, "prefix": 4},
     "divergence": {"samples": 20, "length": 8},
     "diversity": {"samples": 10, "length": 8},
     "exposure": {"samples": 20, "length": 6},

@@ -3,12 +3,14 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from offscript._types import FloatArray
 from offscript.measures.measurement import Measurement, environment
 from offscript.models.language_model import LanguageModel
-from offscript.statistics import Curve, Estimate, Interval, Profile
+from offscript.statistics import Curve, Estimate, Interval, Profile, mean_interval
+from offscript.statistics.estimates import LEAST
 
 
 class Figure(NamedTuple):
@@ -44,6 +46,27 @@ def as_measurements(figures: Mapping[str, Figure], **shared: Any) -> list[Measur
         )
         for name, figure in figures.items()
     ]
+
+
+def means_by_position(table: FloatArray) -> Curve | None:
+    """Means of the columns of [n, positions], over the rows that are not NaN, up to the first that has too few.
+
+    Args:
+        table: One row per sequence, NaN after its end.
+
+    Returns:
+        The curve, or None where the first position has too few values for an interval.
+    """
+    points = []
+    for column in table.T:
+        known = column[~np.isnan(column)]
+        if len(known) < LEAST:
+            break
+        points.append(mean_interval(known))
+    if not points:
+        return None
+    values, lower, upper = np.array([(each.value, each.interval.lower, each.interval.upper) for each in points]).T
+    return Curve.of(values, (lower, upper), points[0].interval.level, "mean over sequences")
 
 
 def recipe_of(

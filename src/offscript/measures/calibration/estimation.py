@@ -11,7 +11,7 @@ from torch import Tensor
 
 from offscript._types import Count, FloatArray
 from offscript.errors import OffscriptError
-from offscript.measures._figures import Figure, as_measurements, recipe_of
+from offscript.measures._figures import Figure, as_measurements, means_by_position, recipe_of
 from offscript.measures._scores import scores_along
 from offscript.measures.measurement import Measurement
 from offscript.models.language_model import LanguageModel
@@ -168,19 +168,7 @@ def _entropies(given: Reading, drawn: Reading) -> dict[str, Figure]:
     means = [np.nansum(each.entropy, axis=1) / each.real.sum(axis=1) for each in (given, drawn)]
     drift = means[1] - means[0]
     return {
-        "entropy.data": Figure(mean_interval(means[0]), _by_position(given.entropy), means[0]),
-        "entropy.model": Figure(mean_interval(means[1]), _by_position(drawn.entropy), means[1]),
+        "entropy.data": Figure(mean_interval(means[0]), means_by_position(given.entropy), means[0]),
+        "entropy.model": Figure(mean_interval(means[1]), means_by_position(drawn.entropy), means[1]),
         "entropy_drift": Figure(mean_interval(drift), None, drift),
     }
-
-
-def _by_position(table: FloatArray) -> Curve:
-    estimates = []
-    for column in table.T:
-        known = column[~np.isnan(column)]
-        if len(known) < 2:
-            break
-        own = mean_interval(known)
-        estimates.append((own.value, own.interval.lower, own.interval.upper))
-    values, lower, upper = np.array(estimates).T
-    return Curve.of(values, (lower, upper), _LEVEL, "mean over sequences")
