@@ -124,8 +124,9 @@ def estimate(plan: "Plan", subject: "Subject") -> str:
 
     tokens = plan.tokens(subject)
     allowed = f" ({subject.budget.value} allows {duration(subject.budget.seconds)})" if subject.is_large else ""
+    asked = "1 question" if len(plan.asked) == 1 else f"{len(plan.asked)} questions"
     return (
-        f"{len(plan.asked)} questions, about {float(f'{tokens:.2g}'):,.0f} tokens at {subject.pace:,.0f} per second: "
+        f"{asked}, about {float(f'{tokens:.2g}'):,.0f} tokens at {subject.pace:,.0f} per second: "
         f"about {duration(subject.seconds_for(tokens))}{allowed}"
     )
 

@@ -80,7 +80,7 @@ def _over_runs(entries: Sequence[Measurement]) -> Measurement:
 
 
 def _curve_over_runs(curves: Sequence[Curve | None]) -> Curve | None:
-    """The mean of the runs' curves at every length; None where a run has none or theirs differ in length."""
+    """The mean of the runs' curves at every length; None where a run has none or the curves differ in length."""
     known = [curve.values for curve in curves if curve is not None]
     if len(known) < len(curves) or len({len(values) for values in known}) != 1 or not np.isfinite(known).all():
         return None

@@ -71,7 +71,7 @@ class Generator(ABC):
 
     @abstractmethod
     def count(self, state: State, tokens: Tensor) -> tuple[Tensor, State]:
-        """Read one token a row, [rows]; answer how many of n draws were each token, [rows, V]."""
+        """Read one token per row, [rows]; return how many of n draws were each token, [rows, V]."""
 
     def count_all(self, tokens: Tensor, positions: range, n: int, seed: int) -> Iterator[tuple[range, Tensor]]:
         """Counts [rows, positions, V] at the positions of [rows, time] tokens, in the chunks of every model."""

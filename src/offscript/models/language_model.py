@@ -86,7 +86,7 @@ class LanguageModel(ABC):
 
     @abstractmethod
     def advance(self, state: State, tokens: Tensor) -> tuple[Tensor, State]:
-        """Read one token a row, [rows]; answer the next log-probabilities [rows, V] and the new state."""
+        """Read one token per row, [rows]; return the next log-probabilities [rows, V] and the new state."""
 
     def score(self, tokens: Tensor, positions: range | None = None) -> Iterator[Scored]:
         """Log-probabilities at the positions (all by default) of [rows, time] tokens, in chunks of bounded size.

@@ -103,7 +103,7 @@ class NoiseLSTM(NeuralLanguageModel):
             return _Ensemble(*(part.view(*noise.shape[:2], -1) for part in memory))
 
     def vote(self, state: State, tokens: Tensor) -> tuple[Tensor, _Ensemble]:
-        """Read one token a row; answer how many of a row's noise states emit each token, [rows, V]."""
+        """Read one token per row; return how many of a row's noise states emit each token, [rows, V]."""
         assert isinstance(state, _Ensemble)
         n = state.hidden.shape[1]
         parts = [part.split(max(1, SCORE_BUDGET // (n * self._width))) for part in (state.hidden, state.cell)]

@@ -37,8 +37,8 @@ def difference_finding(comparison: Comparison, run: str) -> Finding:
     related = sum(contrast.figure.partition(".")[0] in questions for contrast in real) - len(leads)
     others = len(real) - len(leads) - related
     parts = [phrase(contrast, gauge_of(contrast)) for contrast in leads]
-    parts += [f"{_figures(related)} of the same questions too"] if related else []
-    parts.append(f"{_figures(others)} of other questions" if others else "no other difference beyond chance")
+    parts += [_differ("related", related)] if related else []
+    parts.append(_differ("other", others) if others else "no other difference beyond chance")
     sentence = "; ".join(f"{contrast.figure} {told(contrast)}" for contrast in leads)
     return Finding(_capital(", ".join(parts)), f"Compared with {first}: {sentence}.", _status(real))
 
@@ -116,8 +116,8 @@ def _status(real: Sequence[Contrast]) -> Status:
     return "fine" if verdicts == {"better"} else "for information"
 
 
-def _figures(count: int) -> str:
-    return "1 figure" if count == 1 else f"{count} figures"
+def _differ(kind: str, count: int) -> str:
+    return f"1 {kind} figure differs too" if count == 1 else f"{count} {kind} figures differ too"
 
 
 def _capital(text: str) -> str:

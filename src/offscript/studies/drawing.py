@@ -67,12 +67,15 @@ def draw_rating_study(
     """
     if not 0 < prefix < shortest <= longest:
         raise OffscriptError(
-            f"prompts of {prefix} tokens and texts of {shortest} to {longest}", next="0 < prefix < shortest <= longest"
+            f"cannot draw prompts of {prefix} tokens and texts of {shortest} to {longest}",
+            next="make --prefix smaller than --shortest, and --shortest at most --longest",
         )
     rows = _usable(model, sentences, shortest, longest, seed)
     if len(rows) < 2:
         raise OffscriptError(
-            f"{len(rows)} sentences of {shortest} to {longest} tokens", next="give more text, or a smaller --shortest"
+            f"cannot draw prompts: {len(rows)} sentences of the corpus have {shortest} to {longest} tokens",
+            why="two or more are needed",
+            next="change --shortest or --longest, or give more text",
         )
     shown = rows[:samples] if gold else []
     items = [_item(model, f"{GOLD}-{place}", GOLD, row, prefix) for place, row in enumerate(shown)]

@@ -124,7 +124,7 @@ def continuations(
     batch_size: int = 256,
     progress: Count | None = None,
 ) -> dict[str, Tensor]:
-    """What the model makes of prefixes of each source: sequences [samples, length], their prefixes included.
+    """Continuations of prefixes of each source: sequences [samples, length], their prefixes included.
 
     Row i is the same however many samples are asked for, and every source goes on with the same random numbers.
     """

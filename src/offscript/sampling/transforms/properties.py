@@ -22,7 +22,7 @@ _SAME = 1e-4
 """Distributions closer than this in total variation count as unchanged: there was nothing to reduce."""
 _SLOPE_ROUNDING = 1e-5
 _LEVEL = 1e-6
-"""Logarithms that differ by less than this are a level line, whatever their rounding makes of the ratios."""
+"""Logarithms that differ by less than this are a level line, however rounding changes the ratios."""
 
 Callee = Transform | Callable[[Tensor], Tensor]
 
