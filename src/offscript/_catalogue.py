@@ -144,6 +144,7 @@ QUESTIONS: Registry[Any] = Registry(
         "translation": "offscript.measures.translation:Translation",
         "calibration": "offscript.measures.calibration:Calibration",
         "degeneration": "offscript.measures.degeneration:Degeneration",
+        "memorisation": "offscript.measures.memorisation:Memorisation",
         "sampling": "offscript.measures.sampling:Sampling",
         "quality": "offscript.measures.quality:Quality",
         "diversity": "offscript.measures.diversity:Diversity",

@@ -87,6 +87,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "exposure": {"samples": 20, "length": 6},
     "factuality": {"samples": 2, "length": 8, "samplers": ["tempered,temperature=1.0"]},
     "likelihood": {"samples": 20, "length": 8},
+    "memorisation": {"training": "text.txt", "samples": 10, "length": 8, "prefix": 3, "suffix": 4},
     "quality": {"samples": 10, "length": 8},
     "ratings": {"source": "ratings.csv"},
     "recovery": {"samples": 10, "length": 12, "prefix": 4},

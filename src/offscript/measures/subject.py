@@ -356,7 +356,7 @@ class Subject:
         return {
             "model": {"name": self.model.name, "weights": self.model.weight_hash},
             "oracle": oracle,
-            "corpus": {source: _content_hash(source) for source in self.corpus},
+            "corpus": {source: content_hash(source) for source in self.corpus},
             "budget": self.budget.value,
             "samples": self.samples,
             "length": self.length,
@@ -369,7 +369,8 @@ def _weights_of(model: LanguageModel) -> int:
     return sum(weight.numel() for weight in network.parameters()) if isinstance(network, nn.Module) else 0
 
 
-def _content_hash(source: str) -> str:
+def content_hash(source: str) -> str:
+    """The hash of a file's content; of another source, such as one of the Hub, that of its name."""
     path = Path(source)
     return sha256_of(path) if path.is_file() else hashlib.sha256(source.encode()).hexdigest()
 
