@@ -22,7 +22,9 @@ def audit(
     against: Annotated[
         str | None, typer.Option(help="A second model, audited alike: every difference, and where the two part.")
     ] = None,
-    corpus: Annotated[list[str] | None, typer.Option(help="Real text: a file or hf:NAME[:CONFIG].")] = None,
+    corpus: Annotated[
+        list[str] | None, typer.Option(help="Real text: a file or hf:NAME[:CONFIG]; or DOMAIN=FILE, several times.")
+    ] = None,
     associations: Annotated[
         str | None, typer.Option(help="Association tests: a file in StereoSet's layout, or hf:McGill-NLP/stereoset.")
     ] = None,

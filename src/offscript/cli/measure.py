@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 _MODEL = "offscript/NAME, a folder, a .gguf or tabular .json file, or hf/ID[@REVISION]."
 _ORACLE = "A model that stands for the data's true distribution."
-_CORPUS = "Real text: a file (text, JSONL, WikiText, CSV; .gz, .xz, .zst) or hf:NAME[:CONFIG]."
+_CORPUS = (
+    "Real text: a file (text, JSONL, WikiText, CSV; .gz, .xz, .zst) or hf:NAME[:CONFIG]; or DOMAIN=FILE, several times."
+)
 _AGAINST = "A second model to compare with, of the same vocabulary."
 _DATA = "Association tests: a file in StereoSet's layout, or hf:McGill-NLP/stereoset."
 

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from offscript._files import sha256_of
 from offscript.corpora.associations import AssociationTest, read_association_tests
+from offscript.corpora.domains import domains_of, in_turn
 from offscript.corpora.filters import HALVES, cut_into_pieces
 from offscript.corpora.readers import read_corpus
 from offscript.errors import OffscriptError
@@ -72,7 +73,7 @@ class Subject:
     Args:
         model: the language model that is asked about, or its name.
         oracle: a model that stands for the data's true distribution, or its name.
-        corpus: files of real text.
+        corpus: files of real text; `NAME=FILE` of several domains, which are read in turn.
         budget: how much work an audit may be.
         seed: same seed, same figures, whatever the batch size.
         length: tokens of a sequence in an audit.
@@ -105,7 +106,7 @@ class Subject:
         self._model, self._oracle, self._against = model, oracle, against
         self.corpus, self.budget, self.seed, self.length = tuple(corpus), budget, seed, length
         self._batch_size, self.limit, self.associations, self.device = batch_size, limit, associations, device
-        self.shared_deviations = shared_deviations
+        self.domains, self.shared_deviations = domains_of(self.corpus), shared_deviations
         self._pace, self.part = pace, 1.0
         self._gold: dict[Any, Any] = {}
         if isinstance(model, LanguageModel) and isinstance(oracle, LanguageModel):
@@ -231,12 +232,28 @@ class Subject:
         """The batch size, or a question's usual one; less where the vocabulary is large."""
         return max(1, min(self._batch_size or usual, _LOG_PROBABILITIES // self.model.vocabulary.size))
 
-    def sentences(self, reading: TextSettings = _PLAIN) -> Iterator[str]:
-        """The corpus, sentence by sentence, or the half or the pieces of it that are asked for."""
-        texts = read_corpus(list(self.corpus), format=reading.format, field=reading.field)  # type: ignore[arg-type]
+    def sentences(self, reading: TextSettings = _PLAIN, domain: str | None = None) -> Iterator[str]:
+        """The corpus, sentence by sentence, or the half, the pieces or the domain of it that are asked for."""
+        if self.domains and domain is None:
+            return in_turn([self.sentences(reading, name) for name in self.domains])
+        sources = list(self.corpus if domain is None else self.domains[domain])
+        texts = read_corpus(sources, format=reading.format, field=reading.field)  # type: ignore[arg-type]
         if reading.pieces is not None:
             texts = cut_into_pieces(texts, reading.pieces)
         return iter(texts if reading.half is None else HALVES.select(texts, reading.half))
+
+    def gold_by_domain(self, settings: GoldSettings) -> dict[str, Texts]:
+        """The text of each domain that a question with these settings predicts, as much of each as it asks for."""
+        count, vocabulary = settings.samples or self.limit, self.model.vocabulary
+        return {
+            name: encode_texts(
+                islice(self.sentences(settings, name), count),
+                vocabulary,
+                longest=settings.length,
+                recipe={"corpus": list(sources), "longest": settings.length},
+            )
+            for name, sources in self.domains.items()
+        }
 
     def gold(self, settings: GoldSettings) -> Texts:
         """The text that a question with these settings predicts."""
@@ -349,6 +366,10 @@ class Subject:
         """How many association tests the budget allows."""
         return self._within_time(TOKENS_OF_A_TEST, sys.maxsize)
 
+    def _hash_of(self, source: str) -> str:
+        """Of a corpus as it was given, with its domain's name before it where it has one."""
+        return content_hash(source.partition("=")[2] if self.domains else source)
+
     @cached_property
     def recipe(self) -> dict[str, Any]:
         """What decides the answers, question and environment aside."""
@@ -356,7 +377,7 @@ class Subject:
         return {
             "model": {"name": self.model.name, "weights": self.model.weight_hash},
             "oracle": oracle,
-            "corpus": {source: content_hash(source) for source in self.corpus},
+            "corpus": {source: self._hash_of(source) for source in self.corpus},
             "budget": self.budget.value,
             "samples": self.samples,
             "length": self.length,
