@@ -11,7 +11,7 @@ from typing import Any
 from offscript._plugins import Registry
 
 ASSETS = Path(__file__).parent / "assets"
-SHIPPED, HUB = "offscript/", "hf/"
+SHIPPED, HUB, ENDPOINTS = "offscript/", "hf/", "openai"
 WEIGHTS, VOCABULARY, CARD = "weights.safetensors", "vocabulary.json", "card.json"
 PROPERTIES = ("entropy reduction", "order preservation", "slope preservation")
 
@@ -65,9 +65,11 @@ MODEL_STRINGS: dict[str, str] = {
     "FOLDER": "a model that `offscript train` wrote, a Hugging Face folder, or SeqGAN's oracle",
     "FILE.json": "a tabular model: every next-token distribution written down",
     "FILE.gguf": "a causal model in a GGUF file",
-    "hf/ID@REVISION": "a causal or encoder-decoder model of the Hub; settings: dtype, start, chat, system, trust",
+    "hf/ID@REVISION": "a causal or encoder-decoder model of the Hub; settings: dtype, adapter, load, chat …",
+    "openai/MODEL@URL": "a model behind an OpenAI-compatible server; settings: tokenizer, key, max_requests …",
     "uniform": "every symbol equally likely; setting: vocabulary (a model string, or text8)",
     "MODEL,sources=FILE": "a model with an encoder, such as a translation model: targets of the file's sources",
+    "MODEL+MODEL": "a mixture of models of one vocabulary: the mean of their distributions; setting: weights",
     "MODEL,approximate=N": "any model, known by N draws after each history alone; settings: seed, floor",
 }
 """Model strings that are not shipped names, and what they stand for."""
@@ -79,6 +81,7 @@ MODELS: Registry[Any] = Registry(
         "offscript": "offscript.models.registry:load_shipped",
         "hf": "offscript.models.hub_sources:load_pretrained",
         "uniform": "offscript.models.registry:load_uniform",
+        ENDPOINTS: "offscript.models.endpoints.loading:load_endpoint",
     },
 )
 """Loaders: what comes after `NAME/` in a model string, and its settings, in; a `LanguageModel` out."""

@@ -178,7 +178,7 @@ def _only_an_adapter(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (_only_an_adapter, r"is a LoRA adapter, not a model; it changes the weights of some/base; merge it into that"),
+        (_only_an_adapter, r"is a LoRA adapter, not a model; it changes the weights of some/base; write BASE,adapter="),
         (
             lambda folder: (folder / "config.json").unlink(),
             r"has no config\.json; a Hugging Face model needs it",

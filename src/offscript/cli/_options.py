@@ -12,7 +12,10 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and no
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress on standard error.")]
 Out = Annotated[Path, typer.Option("--out", help="Folder to write to.")]
 Model = Annotated[
-    str, typer.Argument(help="offscript/NAME, a folder, a .gguf or tabular .json file, or hf/ID[@REVISION].")
+    str,
+    typer.Argument(
+        help="offscript/NAME, a folder, a .gguf or tabular .json file, hf/ID[@REVISION] or openai/MODEL@URL."
+    ),
 ]
 Plot = Annotated[Path | None, typer.Option("--plot", help="Write the charts to .html, .svg or .png.")]
 Plan = Annotated[float | None, typer.Option("--plan", help="Say how many samples intervals of this width would need.")]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from offscript.measures.measurement import Measurement
     from offscript.measures.question import Answer, Question, Settings
 
-_MODEL = "offscript/NAME, a folder, a .gguf or tabular .json file, or hf/ID[@REVISION]."
+_MODEL = "offscript/NAME, a folder, a .gguf or tabular .json file, hf/ID[@REVISION] or openai/MODEL@URL."
 _ORACLE = "A model that stands for the data's true distribution."
 _CORPUS = (
     "Real text: a file (text, JSONL, WikiText, CSV; .gz, .xz, .zst) or hf:NAME[:CONFIG]; or DOMAIN=FILE, several times."
@@ -186,7 +186,7 @@ def _measured(question: "Question[Any]", settings: "Settings", progress: Any, gi
     subject = Subject(**{name: value for name, value in given.items() if value is not None})
     if (lack := question.missing(subject, settings.model_dump(exclude_none=True))) is not None:
         raise OffscriptError(
-            f"{question.name} needs {lack.words}", next=f"see offscript measure {question.name} --help"
+            f"{question.name} needs {lack.words}", next=lack.next or f"see offscript measure {question.name} --help"
         )
     return question.answer(subject, settings, progress, constants=True)
 

@@ -4,6 +4,7 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from offscript._abilities import Gives
 from offscript.errors import OffscriptError
 from offscript.measures.question import (
     Answer,
@@ -59,6 +60,7 @@ class Quality(Question[QualitySettings]):
     needs = ()
     needs_instead = "a file of sentences and references, or a model and a corpus"
     takes = (Need.model, Need.corpus)
+    reads = Gives.texts
     headlines = ("corpus_bleu_4",)
     compared = tuple(Compared(f"corpus_bleu_{order}") for order in (2, 3, 4))
 

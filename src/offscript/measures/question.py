@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, Na
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from offscript._abilities import Gives
 from offscript._config import first_fault
 from offscript._specification import split_specifications
 from offscript.errors import OffscriptError
@@ -169,6 +170,8 @@ class Lack(NamedTuple):
 
     words: str
     hint: str
+    next: str = ""
+    """What to do about it, where no option of `measure` helps."""
 
     def __str__(self) -> str:
         return f"needs {self.words} ({self.hint})"
@@ -246,6 +249,8 @@ class Question(Generic[SettingsT]):
     needs: ClassVar[tuple[Need, ...]] = (Need.model,)
     takes: ClassVar[tuple[Need, ...]] = ()
     """What it can use beside what it needs."""
+    reads: ClassVar[Gives] = Gives.distributions
+    """What it asks of a model; a model behind an API that gives less is not asked."""
     needs_instead: ClassVar[str] = ""
     """What it needs, in words, where `needs` cannot say it: one of several inputs."""
     flags: ClassVar[tuple[str, ...]] = ("limit", "seed", "device", "batch_size")
@@ -397,4 +402,13 @@ class Question(Generic[SettingsT]):
         for name in self.required:
             if name not in given:
                 return Lack(f"{self.name}.{name}", f"--set {self.name}.{name}=…")
+        if Need.model in (*self.needs, *self.takes):
+            return self._beyond(subject)
+        return None
+
+    def _beyond(self, subject: "Subject") -> Lack | None:
+        """What it would have to ask of a model that gives less."""
+        for model in subject.partial_models:
+            if model.gives < self.reads:
+                return Lack(self.reads.words, model.limits, next=f"{model.limits}; name the model's weights")
         return None

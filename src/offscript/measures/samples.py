@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from offscript._abilities import Gives
 from offscript.measures.question import Answer, Need, Progress, Question, Settings, Table, setting
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ class Samples(Question[SampleSettings]):
     about = "Texts of the model and of the oracle, drawn with the same random numbers."
     Settings = SampleSettings
     takes = (Need.oracle,)
+    reads = Gives.texts
     flags = ("seed", "device")
     figure_names = ()
     asked_by_default = True

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from offscript._catalogue import ENDPOINTS, MODELS
 from offscript._files import sha256_of
 from offscript.corpora.associations import AssociationTest, read_association_tests
 from offscript.corpora.domains import domains_of, in_turn
@@ -142,6 +143,13 @@ class Subject:
         oracle = load_model(self._oracle, device=self.device) if isinstance(self._oracle, str) else self._oracle
         require_same_vocabulary(self.model, oracle)
         return oracle
+
+    @property
+    def partial_models(self) -> list[LanguageModel]:
+        """The models that may give less than distributions; what names weights is not loaded to find out."""
+        named = [("model", self._model), ("oracle", self._oracle), ("against", self._against)]
+        chosen = [name for name, given in named if given is not None and not (isinstance(given, str) and _whole(given))]
+        return [getattr(self, name) for name in chosen]
 
     @property
     def has_against(self) -> bool:
@@ -383,6 +391,12 @@ class Subject:
             "length": self.length,
             "seed": self.seed,
         }
+
+
+def _whole(text: str) -> bool:
+    """Whether a model string surely names a model that gives distributions."""
+    scheme = text.partition(",")[0].partition("/")[0]
+    return scheme != ENDPOINTS and scheme not in MODELS.added
 
 
 def _weights_of(model: LanguageModel) -> int:

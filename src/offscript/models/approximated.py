@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
+from offscript._abilities import Gives
 from offscript.errors import OffscriptError
-from offscript.models.generator import FLOOR, Generator, InternalDistribution, log_shares
+from offscript.models.generator import FLOOR, ContinuedTexts, Generator, InternalDistribution, log_shares
 from offscript.models.language_model import LanguageModel, Scored, State, checked_positions
 from offscript.models.noise_lstm import NoiseLSTM, NoiseStates
 
@@ -77,6 +78,8 @@ def approximate(source: Generator | LanguageModel, n: int, *, seed: int = 0, flo
 
 def generator_of(model: LanguageModel) -> Generator:
     """The model as something that only emits tokens."""
+    if model.gives < Gives.distributions:
+        return ContinuedTexts(model)
     return NoiseStates(model) if isinstance(model, NoiseLSTM) else InternalDistribution(model)
 
 

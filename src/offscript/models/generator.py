@@ -110,6 +110,20 @@ class ModelGenerator(Generator, Generic[Model]):
         return self.model.weight_hash
 
 
+class ContinuedTexts(TokenSource):
+    """A generator of a model that gives texts alone: the first token of every continuation is a draw."""
+
+    def __init__(self, model: LanguageModel) -> None:
+        self.model, self.vocabulary, self.name = model, model.vocabulary, model.name
+
+    @property
+    def weight_hash(self) -> str:
+        return self.model.weight_hash
+
+    def draw(self, histories: Tensor, n: int, keys: Tensor) -> Tensor:
+        return torch.tensor(self.model.next_tokens(histories[:, 1:].tolist(), n, keys.tolist()))
+
+
 class InternalDistribution(ModelGenerator[LanguageModel]):
     """A generator that can hand out the distribution it draws from, as every language model can.
 

@@ -16,6 +16,7 @@ from offscript._catalogue import HUB, MODELS, SHIPPED, shipped_models
 from offscript._specification import Setting, Specification, parse_specification
 from offscript.corpora.vocabularies import HubVocabulary
 from offscript.errors import OffscriptError
+from offscript.models.adapters import with_adapter
 from offscript.models.language_model import (
     LanguageModel,
     Scored,
@@ -26,6 +27,7 @@ from offscript.models.language_model import (
 )
 from offscript.models.pretrained import (
     CONFIGURATION,
+    how_to_load,
     loading,
     locate,
     open_pretrained,
@@ -67,6 +69,8 @@ class HubLanguageModel(LanguageModel):
         chat: A user's message. The chat template makes it, and `system` before it, the beginning of a conversation,
             and every text that is scored or drawn is the answer.
         system: What the system says first.
+        adapter: Which adapter was merged into the network, for its name.
+        load: In how many bits its weights are, for its name.
     """
 
     vocabulary: HubVocabulary
@@ -80,8 +84,10 @@ class HubLanguageModel(LanguageModel):
         start: Setting | None = None,
         chat: Setting | None = None,
         system: Setting | None = None,
+        adapter: Setting | None = None,
+        load: Setting | None = None,
     ) -> None:
-        given = {"start": start, "chat": chat, "system": system}
+        given = {"adapter": adapter, "load": load, "start": start, "chat": chat, "system": system}
         self._given = {key: value for key, value in given.items() if value is not None}
         self.network, self.name = network.eval(), str(Specification(name, self._given))
         size = network.get_output_embeddings().weight.shape[0]
@@ -100,15 +106,31 @@ class HubLanguageModel(LanguageModel):
         chat: Setting | None = None,
         system: Setting | None = None,
         trust: Setting = 0,
+        adapter: Setting | None = None,
+        load: Setting | None = None,
+        device_map: Setting | None = None,
         device: str = "cpu",
     ) -> "HubLanguageModel":
         """From a folder, a `.gguf` file or a Hub id (`ID@REVISION`); weights are safetensors or GGUF, never pickles.
 
-        Python code that the model brings along runs only with `trust=1`; the other settings are those of the class.
+        Python code that the model brings along runs only with `trust=1`; `adapter` names a LoRA to merge, `load` fewer
+        bits (int8, int4), `device_map=auto` several devices; the other settings are those of the class.
         """
-        precision = torch_dtype(dtype)
-        network, tokenizer = open_pretrained("AutoModelForCausalLM", name, locate(name, trust=trust), precision)
-        return cls(network.to(device), tokenizer, name, start=start, chat=chat, system=system)
+        precision, place = torch_dtype(dtype), locate(name, trust=trust)
+        if adapter is not None and load is not None:
+            raise OffscriptError(
+                f"{name} with adapter= and load=", why="an adapter is merged into whole weights", next="leave out one"
+            )
+        more = how_to_load(name, load, device_map, device)
+        network, tokenizer = open_pretrained("AutoModelForCausalLM", name, place, precision, more)
+        if adapter is not None:
+            network = with_adapter(network, name, str(adapter))
+        if not more:
+            network = network.to(device)
+        kind = cls
+        if "past_key_values" not in inspect.signature(network.forward).parameters:
+            from offscript.models.hub_uncached import UncachedHubLanguageModel as kind  # noqa: N813
+        return kind(network, tokenizer, name, start=start, chat=chat, system=system, adapter=adapter, load=load)
 
     @property
     def device(self) -> torch.device:

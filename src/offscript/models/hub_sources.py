@@ -20,7 +20,7 @@ from offscript.models.language_model import (
     chunks_of,
     preceded_by_start,
 )
-from offscript.models.pretrained import loading, locate, open_pretrained, torch_dtype, weight_hash_of
+from offscript.models.pretrained import how_to_load, loading, locate, open_pretrained, torch_dtype, weight_hash_of
 from offscript.models.sources import GivenSources, Seq2SeqLanguageModel, Sources
 
 
@@ -32,6 +32,9 @@ def load_pretrained(
     chat: Setting | None = None,
     system: Setting | None = None,
     trust: Setting = 0,
+    adapter: Setting | None = None,
+    load: Setting | None = None,
+    device_map: Setting | None = None,
     device: str = "cpu",
 ) -> LanguageModel:
     """A causal model or one with an encoder, as its configuration says.
@@ -43,17 +46,26 @@ def load_pretrained(
         chat: A user's message that the text answers.
         system: What the chat template puts before it.
         trust: 1 runs Python code that the model brings along.
+        adapter: The folder or Hub id of a LoRA, which is merged into the weights; of causal models alone.
+        load: `int8` or `int4`: linear layers in so many bits.
+        device_map: `auto` spreads the network over the devices that are here.
         device: Where it computes.
     """
     before = {"start": start, "chat": chat, "system": system}
     precision = torch_dtype(dtype)
     if not has_encoder(name, trust):
-        return HubLanguageModel.load(name, dtype=dtype, **before, trust=trust, device=device)
+        how = {"adapter": adapter, "load": load, "device_map": device_map}
+        return HubLanguageModel.load(name, dtype=dtype, **before, trust=trust, **how, device=device)
+    if adapter is not None:
+        raise OffscriptError(f"{name} has an encoder", next="merge the adapter first, or leave out adapter=")
+    more = how_to_load(name, load, device_map, device)
     for key, value in before.items():
         if value is not None:
             raise OffscriptError(f"{name} begins its targets with a token of its own", next=f"leave out {key}=")
-    network, tokenizer = open_pretrained("AutoModelForSeq2SeqLM", name, locate(name, trust=trust), precision)
-    return HubSeq2Seq(network.to(device), tokenizer, name)
+    network, tokenizer = open_pretrained("AutoModelForSeq2SeqLM", name, locate(name, trust=trust), precision, more)
+    return HubSeq2Seq(
+        network if more else network.to(device), tokenizer, name if load is None else f"{name},load={load}"
+    )
 
 
 def has_encoder(name: str, trust: Setting) -> bool:

@@ -2,13 +2,14 @@
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
+from offscript._abilities import Gives
 from offscript.corpora.vocabularies import Vocabulary
 from offscript.errors import OffscriptError
 
@@ -71,6 +72,21 @@ class LanguageModel(ABC):
         return ""
 
     @property
+    def gives(self) -> Gives:
+        """What can be asked of it; a model behind an API may give less than its distributions."""
+        return Gives.distributions
+
+    @property
+    def limits(self) -> str:
+        """What it gives, in a sentence, for a question that needs more."""
+        return f"{self.name} gives {self.gives.words}"
+
+    @property
+    def pace(self) -> float | None:
+        """Tokens per second, where that is known without trying; None where it can be measured."""
+        return None
+
+    @property
     def device(self) -> torch.device:
         """Where tokens are read and distributions are answered."""
         return torch.device("cpu")
@@ -111,13 +127,67 @@ class LanguageModel(ABC):
             opening = torch.cat([opening, prefix.to(self.device)], dim=1)
         return self.read(self.begin(rows), opening)
 
-    def log_likelihoods(self, tokens: Tensor) -> Tensor:
-        """Log-probability of every token of [rows, time] given those before it."""
+    def log_likelihoods(
+        self, tokens: Tensor, positions: range | None = None, lengths: Sequence[int] | None = None
+    ) -> Tensor:
+        """Log-probability of the tokens of [rows, time] at the positions, each given those before it.
+
+        Args:
+            tokens: Rows of tokens.
+            positions: All by default.
+            lengths: How many tokens of each row count; what is answered beyond them means nothing.
+        """
         columns = []
-        for scored in self.score(tokens):
+        for scored in self.score(tokens, positions):
             chosen = tokens[:, scored.positions.start : scored.positions.stop].to(scored.log_probs.device)
             columns.append(scored.log_probs.gather(-1, chosen.unsqueeze(-1)).squeeze(-1))
         return torch.cat(columns, dim=1)
+
+    def likeliest(
+        self, tokens: Tensor, positions: range | None = None, lengths: Sequence[int] | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Log-probability of the likeliest token at the positions, and whether it is the one that stands there.
+
+        Args:
+            tokens: Rows of tokens.
+            positions: All by default.
+            lengths: As of `log_likelihoods`.
+
+        Returns:
+            Two tables [rows, positions].
+        """
+        best, right = [], []
+        for scored in self.score(tokens, positions):
+            values, ids = scored.log_probs.max(dim=-1)
+            best.append(values.cpu())
+            right.append(ids.cpu() == tokens[:, scored.positions.start : scored.positions.stop].cpu())
+        return torch.cat(best, dim=1), torch.cat(right, dim=1)
+
+    def continue_texts(
+        self, prefixes: Sequence[Sequence[int]], most: int, drawing: Mapping[str, float], seeds: Sequence[int]
+    ) -> list[list[int]]:
+        """Texts that somebody else draws: of models that give no distributions, which are drawn from here.
+
+        Args:
+            prefixes: The beginnings, as tokens.
+            most: How many tokens follow at most.
+            drawing: How they are drawn: `temperature`, `top_p`, `top_k`, `min_p`.
+            seeds: One per text.
+
+        Returns:
+            What follows each prefix, with the end token where a text ended.
+        """
+        raise OffscriptError(f"{self.name} is drawn from by its distributions", next="call `generate`")
+
+    def next_tokens(self, prefixes: Sequence[Sequence[int]], n: int, seeds: Sequence[int]) -> list[list[int]]:
+        """n draws of the token that follows each prefix, of models that give texts alone.
+
+        Args:
+            prefixes: The beginnings, as tokens.
+            n: How many draws follow each.
+            seeds: One per prefix.
+        """
+        raise OffscriptError(f"{self.name} is drawn from by its distributions", next="call `approximate`")
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import contextlib
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 import torch
@@ -67,12 +67,15 @@ class NeuralLanguageModel(nn.Module, LanguageModel):
                 log_probs = self.project(features[:, chunk.start : chunk.stop])
             yield Scored(chunk, log_probs)
 
-    def log_likelihoods(self, tokens: Tensor) -> Tensor:
+    def log_likelihoods(
+        self, tokens: Tensor, positions: range | None = None, lengths: Sequence[int] | None = None
+    ) -> Tensor:
+        asked = checked_positions(tokens, positions)
         with self.inference():
             tokens = tokens.to(self.device)
-            features = self.features(preceded_by_start(tokens, self.vocabulary.start))
+            features = self.features(preceded_by_start(tokens, self.vocabulary.start)[:, : asked.stop])
             columns = []
-            for chunk in chunks_of(range(tokens.shape[1]), len(tokens), self.vocabulary.size):
+            for chunk in chunks_of(asked, len(tokens), self.vocabulary.size):
                 logits = self.unnormalised(features[:, chunk.start : chunk.stop]).flatten(0, 1)
                 gold = tokens[:, chunk.start : chunk.stop].flatten()
                 columns.append(-functional.cross_entropy(logits, gold, reduction="none").view(len(tokens), -1))

@@ -1,6 +1,6 @@
 """The recurrent GAN's generator (Press et al. 2017): an LSTM whose only chance is the noise in its first state."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -126,8 +126,10 @@ class NoiseLSTM(NeuralLanguageModel):
     def score(self, tokens: Tensor, positions: range | None = None) -> Iterator[Scored]:
         return LanguageModel.score(self, tokens, positions)
 
-    def log_likelihoods(self, tokens: Tensor) -> Tensor:
-        return LanguageModel.log_likelihoods(self, tokens)
+    def log_likelihoods(
+        self, tokens: Tensor, positions: range | None = None, lengths: Sequence[int] | None = None
+    ) -> Tensor:
+        return LanguageModel.log_likelihoods(self, tokens, positions, lengths)
 
     @property
     def _width(self) -> int:

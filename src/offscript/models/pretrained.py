@@ -2,7 +2,6 @@
 
 import contextlib
 import io
-import json
 import logging
 import re
 import shutil
@@ -22,10 +21,11 @@ from offscript._files import cache_folder, sha256_of
 from offscript._specification import Setting
 from offscript._untrusted import refuse_pickles, refuse_remote_code
 from offscript.errors import OffscriptError, require_package
+from offscript.models.adapters import ADAPTER, base_of
 from offscript.models.language_model import hash_of_weights
 
 DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
-CONFIGURATION, ADAPTER, GGUF = "config.json", "adapter_config.json", ".gguf"
+CONFIGURATION, GGUF = "config.json", ".gguf"
 _SIGNS = (CONFIGURATION, ADAPTER, "tokenizer.json", "tokenizer_config.json", "model.safetensors")
 _SOURCE = "pretrained_model_name_or_path"
 _HUB_PAGE = re.compile(
@@ -70,7 +70,9 @@ def torch_dtype(name: Setting) -> torch.dtype:
     return DTYPES[str(name)]
 
 
-def open_pretrained(kind: str, name: str, place: Mapping[str, Any], dtype: torch.dtype) -> tuple[Any, Any]:
+def open_pretrained(
+    kind: str, name: str, place: Mapping[str, Any], dtype: torch.dtype, more: Mapping[str, Any] | None = None
+) -> tuple[Any, Any]:
     """Network and tokenizer, both whole: `transformers` would fill in weights and symbols that are missing.
 
     Args:
@@ -78,18 +80,50 @@ def open_pretrained(kind: str, name: str, place: Mapping[str, Any], dtype: torch
         name: What the user called the model, for messages.
         place: Where it is, from `locate`.
         dtype: The precision of the weights.
+        more: What else decides how the network is loaded, from `how_to_load`.
     """
     if "gguf_file" in place:
-        return _open_gguf(kind, name, place, dtype)
+        return _open_gguf(kind, name, place, dtype, more)
     with loading(name):
         import transformers
 
         tokenizer: Any = transformers.AutoTokenizer.from_pretrained(**place)
         network, report = getattr(transformers, kind).from_pretrained(
-            **place, use_safetensors=True, dtype=dtype, output_loading_info=True
+            **place, **(more or {}), use_safetensors=True, dtype=dtype, output_loading_info=True
         )
     _require_whole(name, tokenizer, report)
     return network, tokenizer
+
+
+def how_to_load(name: str, load: Setting | None, device_map: Setting | None, device: str) -> dict[str, Any]:
+    """What `from_pretrained` is told for weights in fewer bits, and for a network on several devices.
+
+    Args:
+        name: What the user called the model, for messages.
+        load: `int8` or `int4`: linear layers in so many bits, by bitsandbytes (LLM.int8, NF4).
+        device_map: `auto` spreads the network over the devices that are here.
+        device: Where it goes otherwise.
+    """
+    if device_map is not None:
+        if device_map != "auto":
+            raise OffscriptError(f"{name} with device_map={device_map}", next="write device_map=auto, or use --device")
+        require_package("device_map=auto", "accelerate", extra="gguf")
+    more: dict[str, Any] = {} if device_map is None else {"device_map": "auto"}
+    if load is None:
+        return more
+    if load not in ("int8", "int4"):
+        raise OffscriptError(f"{name} with load={load}", next="write load=int8 or load=int4")
+    for package in ("bitsandbytes", "accelerate"):
+        require_package(f"load={load}", package, extra="quantised")
+    from transformers import BitsAndBytesConfig
+
+    # It tells of every matrix that it rounds to half precision.
+    logging.getLogger("bitsandbytes").setLevel(logging.ERROR)
+    if load == "int8":
+        config = BitsAndBytesConfig(load_in_8bit=True)
+    else:
+        config = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=torch.float32)
+    return {"device_map": device, **more, "quantization_config": config}
 
 
 class loading:  # noqa: N801 (used as a function is)
@@ -168,21 +202,14 @@ def _refuse_incomplete(folder: Path) -> None:
     if (folder / ADAPTER).is_file():
         raise OffscriptError(
             f"{folder} is a LoRA adapter, not a model",
-            why=f"it changes the weights of {_base_of(folder / ADAPTER)}",
-            next="merge it into that model (peft: merge_and_unload, then save_pretrained) and name the merged folder",
+            why=f"it changes the weights of {base_of(folder / ADAPTER)}",
+            next=f"write BASE,adapter={folder}",
         )
     raise OffscriptError(
         f"{folder} has no {CONFIGURATION}",
         why="a Hugging Face model needs it beside its weights",
         next="copy it from where the model came from",
     )
-
-
-def _base_of(path: Path) -> str:
-    try:
-        return str(json.loads(path.read_text(encoding="utf-8"))["base_model_name_or_path"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return "another model"
 
 
 def _require_whole(name: str, tokenizer: Any, report: Mapping[str, Any]) -> None:
@@ -194,7 +221,9 @@ def _require_whole(name: str, tokenizer: Any, report: Mapping[str, Any]) -> None
         raise OffscriptError(f"the model {name!r} has no tokenizer", next="save its tokenizer to the same place")
 
 
-def _open_gguf(kind: str, name: str, place: Mapping[str, Any], dtype: torch.dtype) -> tuple[Any, Any]:
+def _open_gguf(
+    kind: str, name: str, place: Mapping[str, Any], dtype: torch.dtype, more: Mapping[str, Any] | None
+) -> tuple[Any, Any]:
     """From the cache, where the file is kept as safetensors; reading it takes a minute for 100 MB."""
     with loading(name):
         import transformers
@@ -202,13 +231,13 @@ def _open_gguf(kind: str, name: str, place: Mapping[str, Any], dtype: torch.dtyp
         key = f"{sha256_of(Path(name))}-{str(dtype).removeprefix('torch.')}-{transformers.__version__}"
         folder = cache_folder() / "gguf" / key
         if (folder / CONFIGURATION).is_file():
-            return open_pretrained(kind, name, {_SOURCE: str(folder), "trust_remote_code": False}, dtype)
+            return open_pretrained(kind, name, {_SOURCE: str(folder), "trust_remote_code": False}, dtype, more)
         tokenizer = transformers.AutoTokenizer.from_pretrained(**place)
         network, report = getattr(transformers, kind).from_pretrained(**place, dtype=dtype, output_loading_info=True)
     _require_whole(name, tokenizer, report)
     network.hf_quantizer = network.config.quantization_config = None  # its weights are ordinary ones now
     _keep(folder, network, tokenizer)
-    return network, tokenizer
+    return _open_gguf(kind, name, place, dtype, more) if more and folder.is_dir() else (network, tokenizer)
 
 
 def _keep(folder: Path, *parts: Any) -> None:

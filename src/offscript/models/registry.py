@@ -2,16 +2,18 @@
 
 Any of them with `,approximate=2000` is the model that 2,000 draws after each history make of it.
 A model with an encoder and `,sources=FILE` is the model of the targets of that file's sources.
+`a+b` is the mixture of two models, and `openai/MODEL@URL` is behind an API.
 `uniform,vocabulary=text8` knows nothing but the symbols. Plug-ins add names of their own: `toy/REST,setting=2`.
 """
 
 import difflib
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import torch
 
-from offscript._catalogue import ASSETS, CARD, HUB, MODELS, SHIPPED, shipped_models
+from offscript._catalogue import ASSETS, CARD, ENDPOINTS, HUB, MODELS, SHIPPED, shipped_models
 from offscript._plugins import settings_for
 from offscript._specification import Setting, Specification, nearest, parse_specification
 from offscript._untrusted import refuse_pickles
@@ -23,12 +25,14 @@ from offscript.models.conditional import load_table
 from offscript.models.generator import FLOOR
 from offscript.models.hub_sources import load_pretrained
 from offscript.models.language_model import LanguageModel
+from offscript.models.mixture import Mixture
 from offscript.models.pretrained import looks_pretrained, refuse_url
 from offscript.models.sources import Seq2SeqLanguageModel
 from offscript.models.storage import is_seqgan_oracle, load, load_seqgan_oracle
 from offscript.models.tabular import Uniform
 
-_SOURCES = "sources"
+_SOURCES, _WEIGHTS = "sources", "weights"
+_QUOTED, _PLUS = re.compile(r'"[^"]*"'), "\0"
 _APPROXIMATION = ("approximate", "floor", "seed")
 
 
@@ -43,6 +47,8 @@ def load_model(text: str, *, device: str = "cpu") -> LanguageModel:
         A model ready to be asked, in evaluation mode.
     """
     usable_device(device)
+    if len(parts := mixed_parts(text)) > 1:
+        return _mixture(parts, device)
     named = parse_specification(text)
     if _SOURCES in named.settings:
         path = str(named.settings[_SOURCES])
@@ -53,6 +59,50 @@ def load_model(text: str, *, device: str = "cpu") -> LanguageModel:
     asked = {key: value for key, value in named.settings.items() if key in _APPROXIMATION}
     others = {key: value for key, value in named.settings.items() if key not in _APPROXIMATION}
     return _approximated(_loaded(Specification(named.name, others), device), asked)
+
+
+def mixed_parts(text: str) -> list[str]:
+    """The model strings of a mixture `a,setting=1+b`, or the text itself.
+
+    A `+` in a name parts two models, unless a file or folder is called so. In a setting it does so only before what is
+    surely a model, so that `chat=1+1` needs no quotes. A model behind an API is no part of a mixture.
+    """
+    hidden = _QUOTED.sub(lambda found: found[0].replace("+", _PLUS), text)
+    name = hidden.partition(",")[0]
+    if "+" not in hidden or hidden.startswith(f"{ENDPOINTS}/") or ("+" in name and Path(name).exists()):
+        return [text]
+    first, *others = hidden.split("+")
+    parts = [first]
+    for part in others:
+        in_setting = "=" in parts[-1].rpartition(",")[2]
+        if not part or not parts[-1] or (in_setting and not _surely_names_a_model(part.partition(",")[0])):
+            parts[-1] += f"+{part}"
+        else:
+            parts.append(part)
+    return [part.strip().replace(_PLUS, "+") for part in parts]
+
+
+def _surely_names_a_model(name: str) -> bool:
+    return name.partition("/")[0] in MODELS or name in _bare_names() or Path(name).exists()
+
+
+def _mixture(parts: list[str], device: str) -> LanguageModel:
+    """Settings of the whole stand at the end: `weights`, and those of an approximation."""
+    last = parse_specification(parts[-1])
+    whole = {key: value for key, value in last.settings.items() if key in (_WEIGHTS, *_APPROXIMATION)}
+    own = Specification(last.name, {key: value for key, value in last.settings.items() if key not in whole})
+    models = [load_model(part, device=device) for part in (*parts[:-1], str(own))]
+    mixture = Mixture(models, _numbers(whole.pop(_WEIGHTS)) if _WEIGHTS in whole else None)
+    return _approximated(mixture, whole) if "approximate" in whole else mixture
+
+
+def _numbers(listed: Setting) -> list[float]:
+    try:
+        return [float(part) for part in str(listed).split(",")]
+    except ValueError as fault:
+        raise OffscriptError(
+            f"cannot read the weights {listed}", why=str(fault), next='write e.g. weights="0.7,0.3"'
+        ) from fault
 
 
 def with_sources(model: LanguageModel, path: str) -> LanguageModel:
@@ -105,8 +155,9 @@ def _approximated(model: LanguageModel, asked: dict[str, Setting]) -> LanguageMo
 
 
 def _loaded(named: Specification, device: str) -> LanguageModel:
-    refuse_url(named.name)
     scheme, _, rest = named.name.partition("/")
+    if scheme != ENDPOINTS:
+        refuse_url(named.name)
     if scheme in MODELS:
         return _by(MODELS[scheme], rest, named, device)
     if named.name in _bare_names():

@@ -1,11 +1,14 @@
 """One batched ancestral loop that draws text from every model."""
 
+import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from offscript._abilities import Gives
 from offscript._types import Count
 from offscript.errors import OffscriptError
 from offscript.models.language_model import LanguageModel
@@ -120,6 +123,9 @@ def generate_each(
     _require_sensible(model, rows, length, prefixes)
     if not transforms:
         raise OffscriptError("no transform to draw with", next="give one or more; None is the model's own distribution")
+    if model.gives < Gives.distributions:
+        asked: dict[str, Any] = {"seed": seed, "prefixes": prefixes, "first_row": first_row, "progress": progress}
+        return [_asked_for(model, each, rows, length, batch_size=batch_size, **asked) for each in transforms]
     end = model.vocabulary.end if stop_at_end else None
     tokens = torch.full((len(transforms), rows, length), 0 if end is None else end, dtype=torch.long)
     draws, step = Draws(seed), max(1, batch_size // len(transforms))
@@ -155,6 +161,63 @@ def texts(model: LanguageModel, generated: Generated) -> Iterator[str]:
     """
     for row, length in zip(generated.tokens.tolist(), generated.lengths.tolist(), strict=True):
         yield model.vocabulary.decode(row[:length])
+
+
+_DRAWING: dict[str, dict[str, float | str]] = {
+    "ancestral": {},
+    "greedy": {"temperature": 0.0},
+    "tempered": {"temperature": "temperature"},
+    "nucleus": {"top_p": "p"},
+    "top-k": {"top_k": "k"},
+    "tempered-top-k": {"temperature": "temperature", "top_k": "k"},
+    "min-p": {"min_p": "p"},
+}
+"""The samplers that servers know, and how they are asked for: a number, or the name of a setting."""
+
+
+def _asked_for(
+    model: LanguageModel,
+    transform: Transform | None,
+    rows: int,
+    length: int,
+    *,
+    seed: Seed,
+    prefixes: Tensor | None,
+    first_row: int,
+    batch_size: int,
+    progress: Count | None,
+) -> Generated:
+    """Sequences that a server draws; they always stop at their end."""
+    begun = [[]] * rows if prefixes is None else prefixes.tolist()
+    drawing, tokens = _server_settings(model, transform), []
+    filler = 0 if model.vocabulary.end is None else model.vocabulary.end
+    for first in range(0, rows, batch_size):
+        part = begun[first : first + batch_size]
+        seeds = [_server_seed(seed, first_row + first + number) for number in range(len(part))]
+        most = length - len(part[0])
+        texts = model.continue_texts(part, most, drawing, seeds) if most else [[]] * len(part)
+        tokens += [[*prefix, *text][:length] for prefix, text in zip(part, texts, strict=True)]
+        if progress is not None:
+            progress(len(part))
+    sizes = torch.tensor([max(1, len(row)) for row in tokens])
+    return Generated(torch.tensor([[*row, *[filler] * (length - len(row))] for row in tokens]), sizes)
+
+
+def _server_settings(model: LanguageModel, transform: Transform | None) -> dict[str, float]:
+    name = "ancestral" if transform is None else transform.name
+    if name not in _DRAWING:
+        raise OffscriptError(
+            f"{model.name} cannot be drawn from with {name}",
+            why="its server draws the tokens",
+            next=f"it knows {', '.join(_DRAWING)}",
+        )
+    known = {} if transform is None else {field.name: getattr(transform, field.name) for field in fields(transform)}
+    return {key: known[value] if isinstance(value, str) else value for key, value in _DRAWING[name].items()}
+
+
+def _server_seed(seed: Seed, row: int) -> int:
+    """A number of 31 bits for a row: every server takes those."""
+    return int.from_bytes(hashlib.sha256(f"{seed} {row}".encode()).digest()[:4], "big") >> 1
 
 
 def _drawn(

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from offscript._abilities import Gives
 from offscript.measures.charts import Chart, curve_chart, curves_of
 from offscript.measures.likelihood import GoldSettings
 from offscript.measures.question import Answer, Need, Progress, Question, setting
@@ -29,6 +30,7 @@ class Approximation(Question[ApproximationSettings]):
     about = "Approximate bits per character from draws alone, the gap to the true ones, and how many draws are needed."
     Settings = ApproximationSettings
     needs = (Need.model, Need.gold)
+    reads = Gives.texts
     headlines = ("bpc",)
     figure_names = ("nll*", "ppl*", "bpc", "never_drawn", "bpc_gap", "error", "draws", "bound")
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from offscript._abilities import Gives
 from offscript._types import FloatArray
 from offscript.errors import OffscriptError
 from offscript.measures.likelihood.estimation import measure_likelihood
@@ -77,7 +78,11 @@ def measure_approximation(
     bound = draws_needed(model.vocabulary.size, within=WITHIN, risk=RISK)
     return [
         *(dataclasses.replace(entry, **shared) for entry in found),
-        *([] if model.noise else [_gap(found, measure_likelihood(model, texts), texts, shared)]),
+        *(
+            []
+            if model.noise or model.gives < Gives.likelihoods
+            else [_gap(found, measure_likelihood(model, texts), texts, shared)]
+        ),
         Measurement.of(last, name="error", n=len(errors), by_position=curve, higher_is_better=False, **shared),
         Measurement.of(_first_within(curve, step, level), name="draws", n=len(errors), **shared),
         Measurement.exact(float(bound), name="bound", n=1, **shared),

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from offscript._abilities import Gives
 from offscript.measures.charts import Chart, curve_chart, curves_of
 from offscript.measures.question import (
     SIGNIFICANT,
@@ -45,6 +46,7 @@ class Calibration(Question[CalibrationSettings]):
     about = "Next-token confidence against accuracy, and how the model's entropy changes on its own text."
     Settings = CalibrationSettings
     needs = (Need.model, Need.gold)
+    reads = Gives.likelihoods
     headlines = ("overconfidence", "calibration_error", "entropy_drift")
     compared = (Compared("overconfidence", "overconfidence", 0.0), Compared("entropy_drift", "drift (nats)", 0.0))
     gauges = (Gauge("overconfidence", "confidence − accuracy", "", 0.0, "as sure as right"),)
@@ -94,14 +96,11 @@ class Calibration(Question[CalibrationSettings]):
         """By the mean difference of confidence and accuracy; the drift of entropy is told beside it."""
         if not figures:
             return None
-        gap, drift = figures["overconfidence"], figures["entropy_drift"]
+        gap = figures["overconfidence"]
         right, sure = (with_interval(figures[name]) for name in ("right", "confidence"))
-        direction = "falls" if drift.value < 0 else "rises"
-        moved = f"its entropy {direction}" if p_values["entropy_drift"] < SIGNIFICANT else "no change is detected"
         sentence = (
             f"Its likeliest next token is right at a rate of {right}, with a mean confidence of {sure}: they differ by "
-            f"{with_interval(gap)} ({p_value(p_values['overconfidence'])}). On its own text, {moved}: "
-            f"{with_interval(drift)} nats per token against real text ({p_value(p_values['entropy_drift'])})."
+            f"{with_interval(gap)} ({p_value(p_values['overconfidence'])}). {_drift(figures, p_values)}"
         )
         if abs(gap.interval.lower) < _MARGIN and abs(gap.interval.upper) < _MARGIN:
             return Finding("It is as sure as it is right", f"{sentence} Both bounds are within {_MARGIN:g}.", "fine")
@@ -122,3 +121,13 @@ class Calibration(Question[CalibrationSettings]):
             title = "Entropy of the next token on real text and on the model's own continuation"
             charts.append((title, curve_chart(entropies, x="tokens from the prefix", y="entropy, nats per token")))
         return charts
+
+
+def _drift(figures: "Mapping[str, Measurement]", p_values: Mapping[str, float]) -> str:
+    """How entropy changes on the model's own text, in a sentence."""
+    if "entropy_drift" not in figures:
+        return "Its entropy is not known: the model gives no whole distributions."
+    drift, p = figures["entropy_drift"], p_values["entropy_drift"]
+    direction = "falls" if drift.value < 0 else "rises"
+    moved = f"its entropy {direction}" if p < SIGNIFICANT else "no change is detected"
+    return f"On its own text, {moved}: {with_interval(drift)} nats per token against real text ({p_value(p)})."

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from offscript._abilities import Gives
 from offscript._types import Count, FloatArray
 from offscript.errors import OffscriptError
 from offscript.measures._figures import Figure, as_measurements, means_by_position, recipe_of
@@ -29,12 +30,12 @@ class Reading:
 
     confidence: FloatArray  # [n, positions], of the likeliest token
     right: FloatArray  # [n, positions], whether that was the next token
-    entropy: FloatArray  # [n, positions], nats
+    entropy: FloatArray  # [n, positions], nats; all NaN where a model does not give it
 
     @property
     def real(self) -> NDArray[np.bool_]:
         """Where there is a token; [n, positions]."""
-        return ~np.isnan(self.entropy)
+        return ~np.isnan(self.confidence)
 
 
 def measure_calibration(
@@ -59,7 +60,8 @@ def measure_calibration(
     Returns:
         `right` and `confidence`, the accuracy of the likeliest token and its mean probability, both also over tenths of
         the predictions, from the least sure; `overconfidence`, their difference; `calibration_error`; `entropy.data`
-        and `entropy.model` by position, and `entropy_drift`, the second less the first in pairs that share a prefix.
+        and `entropy.model` by position, and `entropy_drift`, the second less the first in pairs that share a prefix. A
+        model behind an API gives no entropies.
     """
     began = time.monotonic()
     length = data.shape[1]
@@ -75,8 +77,11 @@ def measure_calibration(
             next="give more",
         )
     reading: dict[str, Any] = {"batch_size": batch_size, "progress": progress}
-    own = generate(model, n, length, seed=seed, prefixes=data[:, :prefix], **reading).tokens
-    given, drawn = (read_along(model, tokens, prefix, **reading) for tokens in (data, own))
+    given = read_along(model, data, prefix, **reading)
+    drawn = None
+    if model.gives is Gives.distributions:
+        own = generate(model, n, length, seed=seed, prefixes=data[:, :prefix], **reading).tokens
+        drawn = read_along(model, own, prefix, **reading)
     settings = {
         "samples": n,
         "length": length,
@@ -84,7 +89,7 @@ def measure_calibration(
         "seed": seed,
         "data": hashlib.sha256(data.numpy().tobytes()).hexdigest()[:16],
     }
-    figures = {**_reliability(given), **_entropies(given, drawn)}
+    figures = {**_reliability(given), **({} if drawn is None else _entropies(given, drawn))}
     shared = {"n": n, "seed": seed, "seconds": time.monotonic() - began, "question": "calibration"}
     recipe = recipe_of("calibration", model, None, settings)
     return as_measurements(figures, recipe=recipe, higher_is_better=None, **shared)
@@ -96,6 +101,10 @@ def read_along(
     """Confidence, accuracy and entropy of every prediction from position `first` on, up to each sequence's end."""
     n, length = tokens.shape
     tables = [np.full((n, length - first), np.nan) for _ in range(3)]
+    if model.gives is not Gives.distributions:
+        best, hits = model.likeliest(tokens, range(first, length))
+        tables[0][:], tables[1][:] = best.exp().numpy(), hits.numpy()
+        return _until_end(model, tokens, first, tables)
     for scores in scores_along((model,), tokens, range(first, length), batch_size=batch_size, progress=progress):
         predicted = scores.log_probs[0]  # [rows, positions, V]
         columns = slice(first + scores.columns.start, first + scores.columns.stop)
@@ -105,9 +114,14 @@ def read_along(
         costs = -(chances * predicted.double().clamp(min=-1e30)).sum(dim=-1)  # 0 · −∞ counts as 0
         for table, values in zip(tables, (best.double().exp(), hits, costs), strict=True):
             table[scores.rows, scores.columns] = values.cpu().numpy()
+    return _until_end(model, tokens, first, tables)
+
+
+def _until_end(model: LanguageModel, tokens: Tensor, first: int, tables: list[FloatArray]) -> Reading:
+    """What was read, without what lies beyond each sequence's end."""
     lengths = lengths_until(tokens, model.vocabulary.end).numpy()
     for table in tables:
-        table[np.arange(first, length)[None] >= lengths[:, None]] = np.nan
+        table[np.arange(first, tokens.shape[1])[None] >= lengths[:, None]] = np.nan
     return Reading(*tables)
 
 

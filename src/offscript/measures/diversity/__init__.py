@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from offscript._abilities import Gives
 from offscript.errors import OffscriptError
 from offscript.measures.quality import SentenceSettings, generate_sentences, model_recipe, read_tokens
 from offscript.measures.question import Answer, Compared, Lack, Need, Progress, Question
@@ -23,6 +24,7 @@ class Diversity(Question[SentenceSettings]):
     needs = ()
     needs_instead = "a file of sentences, or a model"
     takes = (Need.model,)
+    reads = Gives.texts
     headlines = ("self_bleu_4",)
     compared = tuple(Compared(f"self_bleu_{order}") for order in (2, 3, 4))
 

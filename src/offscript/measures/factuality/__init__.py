@@ -5,6 +5,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from offscript._abilities import Gives
 from offscript.measures.charts import Chart, bar_chart
 from offscript.measures.question import (
     SIGNIFICANT,
@@ -57,6 +58,7 @@ class Factuality(Question[FactualitySettings]):
     about = "Check the statements a model makes, prompted and free, by sampler: supported, refuted, undecided."
     Settings = FactualitySettings
     needs = (Need.model,)
+    reads = Gives.texts
     flags = ("seed", "device", "batch_size")
     asked_by_default = True
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from offscript._abilities import Gives
 from offscript.measures.charts import Chart, bar_chart
 from offscript.measures.question import (
     Answer,
@@ -39,6 +40,7 @@ class Likelihood(Question[GoldSettings]):
     about = "Negative log-likelihood, perplexity and bits per character of a text."
     Settings = GoldSettings
     needs = (Need.model, Need.gold)
+    reads = Gives.likelihoods
     asked_by_default = True
     share = 1
     rests_on = ("nll", "ppl", "bpc")

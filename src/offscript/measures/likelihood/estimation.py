@@ -162,7 +162,8 @@ def _judged(
         for place, row in enumerate(rows):
             padded[place, : len(tokens[row])] = torch.tensor(tokens[row])
         outside = torch.arange(longest) >= torch.tensor([[len(tokens[row])] for row in rows])
-        found = model.of_rows(torch.tensor(rows)).log_likelihoods(padded).double().cpu()
+        lengths = [len(tokens[row]) for row in rows]
+        found = model.of_rows(torch.tensor(rows)).log_likelihoods(padded, lengths=lengths).double().cpu()
         judged.never_drawn[rows] = (found <= lowest).masked_fill(outside, False).sum(dim=1).numpy()
         judged.log_likelihoods[rows] = found.masked_fill(outside, 0.0).sum(dim=1).numpy()
         last = torch.tensor([len(tokens[row]) - 1 for row in rows])

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from offscript._abilities import Gives
 from offscript.errors import OffscriptError
 from offscript.measures.charts import Chart, bar_chart
 from offscript.measures.question import (
@@ -68,6 +69,7 @@ class Stereotypes(Question[StereotypeSettings]):
     example = "hf/gpt2 --data dev.json"
     needs = (Need.associations,)
     takes = (Need.model,)
+    reads = Gives.likelihoods
     asked_by_default = True
     rests_on = (*FIGURES, "ties")
     headlines = ("ss",)

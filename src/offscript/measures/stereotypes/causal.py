@@ -123,12 +123,15 @@ def _log_probs(
     tokens = torch.tensor(padded, device=model.device)
     given = torch.tensor([sentence.given for sentence in batch], device=model.device)
     first = min(sentence.predicted for sentence in batch)
+    if transform is None:
+        lengths = [len(sentence.tokens) for sentence in batch]
+        found = model.log_likelihoods(tokens, range(first, longest), lengths).double().cpu()
+        return torch.cat([torch.zeros(len(batch), first, dtype=torch.float64), found], dim=1)
     columns = [torch.zeros(len(batch), first, device=model.device)]
     for scored in model.score(tokens, range(first, longest)):
         chosen = tokens[:, scored.positions.start : scored.positions.stop].unsqueeze(-1)
         found = scored.log_probs.gather(-1, chosen).squeeze(-1)  # [batch, positions]
-        for column, position in enumerate(scored.positions if transform is not None else ()):
-            assert transform is not None
+        for column, position in enumerate(scored.positions):
             generated = transform(scored.log_probs[:, column], draws, position).gather(1, chosen[:, column])[:, 0]
             found[:, column] = torch.where(given <= position, generated, found[:, column])
         columns.append(found)

@@ -1,0 +1,1 @@
+"""Models behind an OpenAI-compatible completions server: `openai/MODEL@http://host:port/v1`."""

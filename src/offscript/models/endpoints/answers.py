@@ -1,0 +1,119 @@
+"""What servers say about tokens, in the two layouts that they use: lists side by side, or one record per token."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from offscript.errors import OffscriptError, explaining
+
+_HIDDEN = ("\ufffd", "bytes:", "token_id:")
+"""What stands in a token's text where its bytes are no text, or where a server gives ids instead."""
+
+_ROUNDING = 1e-3
+"""How far above 0 rounding may bring a log-probability."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """A token that a server lists at a place, with its id where it gives one."""
+
+    token: str
+    id: int | None
+    log_prob: float
+
+
+@dataclass(frozen=True)
+class Place:
+    """A token of a text, its log-probability (None for the first of a text), and the likeliest tokens there."""
+
+    token: str
+    id: int | None
+    log_prob: float | None
+    options: tuple[Option, ...]
+
+
+def places_of(choice: Mapping[str, Any], server: str) -> list[Place]:
+    """The tokens of an answer with their log-probabilities; none where it has none.
+
+    Args:
+        choice: One of an answer's `choices`.
+        server: Who gave it, for messages.
+    """
+    given = choice.get("logprobs")
+    if given is None:
+        return []
+    with explaining(f"{server} gives log-probabilities in a layout that is not known"):
+        records = given.get("content")
+        places = _from_lists(given) if records is None else [_from_record(record) for record in records]
+    for place in places:
+        for value in (place.log_prob, *(option.log_prob for option in place.options)):
+            if value is not None and not value <= _ROUNDING:
+                raise OffscriptError(f"{server} gives {value} as a log-probability", next="look at the server's model")
+    return places
+
+
+def _from_lists(given: Mapping[str, Any]) -> list[Place]:
+    tokens, values = given["tokens"], given["token_logprobs"]
+    listed = given.get("top_logprobs") or [None] * len(tokens)
+    return [
+        Place(str(token), None, None if value is None else float(value), _options(options))
+        for token, value, options in zip(tokens, values, listed, strict=True)
+    ]
+
+
+def _options(options: Any) -> tuple[Option, ...]:
+    if not options:
+        return ()
+    if isinstance(options, Mapping):
+        return tuple(Option(str(token), None, float(value)) for token, value in options.items())
+    return tuple(_option(record) for record in options)
+
+
+def _option(record: Mapping[str, Any]) -> Option:
+    number, value = record.get("id"), record["logprob"]
+    return Option(str(record["token"]), number if isinstance(number, int) else None, _number(value))
+
+
+def _from_record(record: Mapping[str, Any]) -> Place:
+    own = _option(record)
+    return Place(own.token, own.id, own.log_prob, tuple(_option(each) for each in record.get("top_logprobs") or ()))
+
+
+def _number(value: Any) -> float:
+    """Some servers write what is impossible as null."""
+    return -math.inf if value is None else float(value)
+
+
+def same_token(told: str, piece: str) -> bool:
+    """Whether a server's text of a token can be the piece; blanks, and what is no text by itself, are not compared."""
+    told, piece = told.replace("Ġ", " ").replace("▁", " ").strip(), piece.strip()
+    if not told or not piece or any(sign in told for sign in _HIDDEN) or "\ufffd" in piece:
+        return True
+    return told == piece
+
+
+def aligned(places: Sequence[Place], ids: Sequence[int], pieces: Sequence[str], whose: str) -> list[Place]:
+    """The places of given tokens; refused where the server cut the text into others.
+
+    Args:
+        places: What the server answered, with what it added behind.
+        ids: The given tokens.
+        pieces: Their texts.
+        whose: The tokenizer, for the message.
+    """
+    for place, index, piece in zip(places, ids, pieces, strict=False):
+        equal = place.id == index if place.id is not None else same_token(place.token, piece)
+        if not equal:
+            raise OffscriptError(
+                f"the server's tokens are not those of tokenizer={whose}",
+                why=f"it has {place.token!r} where that has {piece!r}",
+                next="name the tokenizer of the model that is served",
+            )
+    if len(places) < len(ids):
+        raise OffscriptError(
+            f"the server's tokens are not those of tokenizer={whose}",
+            why=f"it has {len(places)} where that has {len(ids)}",
+            next="name the tokenizer of the model that is served",
+        )
+    return list(places[: len(ids)])

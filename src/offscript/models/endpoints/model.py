@@ -1,0 +1,367 @@
+"""A model behind an API: it continues texts and, where the server says so much, gives their log-probabilities."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from offscript._abilities import Gives
+from offscript.corpora.vocabularies import HubVocabulary, Vocabulary
+from offscript.errors import OffscriptError
+from offscript.models.endpoints.answers import Place, aligned, places_of
+from offscript.models.endpoints.client import Client, RefusedError
+from offscript.models.language_model import LanguageModel, Scored, State, checked_positions
+
+_PROBE = "The cat sat on the mat."
+_COMPLETIONS, _CHAT, _SLOT = "completions", "chat/completions", "{}"
+_AT_ONCE = 256
+"""Requests of one round; their answers are held together."""
+
+_CHOICES, _SEEDS = 64, 1 << 31
+"""Choices of one request, and how many seeds every server takes."""
+
+_TEMPLATE = 64
+"""Tokens that a chat template may add to a message, at most, for the budget."""
+
+
+class Mode(Enum):
+    """How log-probabilities are had: of a whole prompt at once, token by token, or not at all."""
+
+    echo_ids = "echo, prompts as token ids"
+    echo_text = "echo, prompts as text"
+    next_token = "the likeliest next tokens, prompts as token ids"
+    texts = "texts alone"
+
+
+class Endpoint(LanguageModel):
+    """A model of an OpenAI-compatible server.
+
+    Args:
+        client: Asks the server.
+        vocabulary: The served model's tokenizer; words where nobody knows it.
+        start: The text before position 0; the tokenizer's start token by default.
+        chat: A message that texts answer, through the chat API; `{}` in it is where the beginning of a text goes.
+        system: What the system says first.
+        top: How many of the likeliest tokens a server without `echo` is asked for.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        vocabulary: Vocabulary,
+        *,
+        start: str | None = None,
+        chat: str | None = None,
+        system: str | None = None,
+        top: int = 5,
+    ) -> None:
+        self.client, self.vocabulary, self.top = client, vocabulary, top
+        self._start, self._chat, self._system = start, chat, system
+        self.name = str(client.address)
+
+    @property
+    def weight_hash(self) -> str:
+        """Of what is known about the model: where it is and how it is asked; its weights are not."""
+        tokens = self.vocabulary.fingerprint if isinstance(self.vocabulary, HubVocabulary) else "words"
+        asked = [str(self.client.address), tokens, self._start, self._chat, self._system, self.top]
+        return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
+
+    @property
+    def gives(self) -> Gives:
+        return Gives.texts if self.mode is Mode.texts else Gives.likelihoods
+
+    @property
+    def limits(self) -> str:
+        if isinstance(self.vocabulary, HubVocabulary) or self._chat is not None:
+            return f"{self.name} gives {self.gives.words}"
+        return f"{self.name} gives texts, and log-probabilities only where its tokenizer is known (tokenizer=ID)"
+
+    @property
+    def pace(self) -> float | None:
+        """What the requests so far came to, as many at once as may be."""
+        self.mode  # noqa: B018 (asks the server once, where it was never asked)
+        return (self.client.ledger.pace or 10.0) * self.client.manners.concurrency
+
+    @property
+    def reading(self) -> str:
+        how = f"The model is behind an API, which gives {self.mode.value}."
+        if self._chat is not None:
+            how += f" Every text answers the message {self._chat!r}."
+        if not self._exact_sampling:
+            how += " It may cut its distribution by defaults of its own before it draws: it takes no top_k and min_p."
+        if not isinstance(self.vocabulary, HubVocabulary):
+            how += " Its tokenizer is not known, so tokens here are words."
+        return how
+
+    @cached_property
+    def mode(self) -> Mode:
+        """What the server can do, by asking it once; the finding is kept."""
+        if not isinstance(self.vocabulary, HubVocabulary) or self._chat is not None:
+            return Mode.texts
+        found = self._decided("mode", self._find_mode)
+        return Mode[found["mode"]]
+
+    def _decided(self, what: str, find: Any) -> Any:
+        key = f"{what} {self.weight_hash}"
+        known = self.client.ledger.find(key)
+        if known is None:
+            known = find()
+            self.client.ledger.keep(key, known, unused=0, seconds=0.0, drawn=0)
+        return known
+
+    def _find_mode(self) -> dict[str, str]:
+        ids = self.vocabulary.encode(_PROBE)
+        for mode in (Mode.echo_ids, Mode.echo_text, Mode.next_token):
+            try:
+                answer = self._ask(_COMPLETIONS, [self._reading_request([self._opening, *ids], mode)])[0]
+            except RefusedError:
+                continue
+            places = places_of(answer[0], self.name)
+            if mode is Mode.next_token and places and places[0].options:
+                return {"mode": mode.name}
+            if mode is not Mode.next_token and len(places) > 1:
+                self._aligned(places, [self._opening, *ids])
+                return {"mode": mode.name}
+        return {"mode": Mode.texts.name}
+
+    # --- log-probabilities of given texts
+
+    def begin(self, rows: int) -> State:
+        raise self._no_distributions()
+
+    def advance(self, state: State, tokens: Tensor) -> tuple[Tensor, State]:
+        raise self._no_distributions()
+
+    def score(self, tokens: Tensor, positions: range | None = None) -> Iterator[Scored]:
+        raise self._no_distributions()
+
+    def log_likelihoods(
+        self, tokens: Tensor, positions: range | None = None, lengths: Sequence[int] | None = None
+    ) -> Tensor:
+        """As of every model; what lies beyond the lengths is not asked for, and 0."""
+        asked = checked_positions(tokens, positions)
+        values = torch.zeros(len(tokens), len(asked), dtype=torch.float64)
+        for row, place, told, target in self._told(tokens, asked, lengths):
+            values[row, place] = self._log_prob(told, target)
+        return values
+
+    def likeliest(
+        self, tokens: Tensor, positions: range | None = None, lengths: Sequence[int] | None = None
+    ) -> tuple[Tensor, Tensor]:
+        asked = checked_positions(tokens, positions)
+        best = torch.zeros(len(tokens), len(asked), dtype=torch.float64)
+        right = torch.zeros(len(tokens), len(asked), dtype=torch.bool)
+        for row, place, told, target in self._told(tokens, asked, lengths):
+            own = self._listed(told, target)
+            best[row, place] = max(
+                [option.log_prob for option in told.options] + ([] if own is None else [own]), default=0.0
+            )
+            right[row, place] = own is not None and own >= float(best[row, place])
+        return best, right
+
+    def _told(
+        self, tokens: Tensor, positions: range, lengths: Sequence[int] | None
+    ) -> Iterator[tuple[int, int, Place, int]]:
+        """Row, column, what the server says there and the token that stands there."""
+        if self.mode is Mode.texts:
+            raise OffscriptError(self.limits, next="name the model's weights, or a server with logprobs")
+        sizes = [tokens.shape[1]] * len(tokens) if lengths is None else lengths
+        rows = [[self._opening, *row[:size]] for row, size in zip(tokens.tolist(), sizes, strict=True)]
+        wanted = [
+            (row, place) for row, size in enumerate(sizes) for place in positions if place < size
+        ]  # place t is told after start and t tokens
+        answers = self._answers(rows, wanted)
+        for row, place in wanted:
+            yield row, place - positions.start, answers[row, place], rows[row][place + 1]
+
+    def _answers(self, rows: Sequence[list[int]], wanted: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Place]:
+        if self.mode is Mode.next_token:
+            choices = self._ask_all([self._reading_request(rows[row][: place + 1], self.mode) for row, place in wanted])
+            told = [places_of(choice[0], self.name) for choice in choices]
+            if not all(told):
+                raise OffscriptError(f"{self.name} gives no log-probability of a token", next="look at the server")
+            return {where: places[0] for where, places in zip(wanted, told, strict=True)}
+        needed = sorted({row for row, _ in wanted})
+        choices = self._ask_all([self._reading_request(rows[row], self.mode) for row in needed])
+        places = {
+            row: self._aligned(places_of(choice[0], self.name), rows[row])
+            for row, choice in zip(needed, choices, strict=True)
+        }
+        return {(row, place): places[row][place + 1] for row, place in wanted}
+
+    def _reading_request(self, ids: Sequence[int], mode: Mode) -> dict[str, Any]:
+        prompt = self._text(ids) if mode is Mode.echo_text else list(ids)
+        echo = {} if mode is Mode.next_token else {"echo": True}
+        return {
+            "prompt": prompt,
+            "max_tokens": 1,
+            "temperature": 1.0,
+            "logprobs": self.top if mode is Mode.next_token else 1,
+            **echo,
+        }
+
+    def _log_prob(self, told: Place, target: int) -> float:
+        value = self._listed(told, target)
+        if value is None:
+            raise OffscriptError(
+                f"{self.name} does not list {self._piece(target)!r} among the {self.top} likeliest tokens",
+                why="without echo it gives no other token's log-probability",
+                next="raise top= in the model string, if the server allows, or use a server with echo",
+            )
+        return value
+
+    def _listed(self, told: Place, target: int) -> float | None:
+        """The log-probability of a token at a place, where the server gives it."""
+        if self.mode is not Mode.next_token:
+            return told.log_prob
+        piece = self._piece(target)
+        for option in told.options:
+            if option.id == target or (option.id is None and option.token == piece):
+                return option.log_prob
+        return None
+
+    def _aligned(self, places: list[Place], ids: Sequence[int]) -> list[Place]:
+        tokenizer = self.vocabulary.name if isinstance(self.vocabulary, HubVocabulary) else ""
+        return aligned(places, ids, [self._piece(index) for index in ids], tokenizer)
+
+    # --- texts
+
+    def continue_texts(
+        self, prefixes: Sequence[Sequence[int]], most: int, drawing: Mapping[str, float], seeds: Sequence[int]
+    ) -> list[list[int]]:
+        path = _COMPLETIONS if self._chat is None else _CHAT
+        extra = self._undone_defaults
+        asked = {"max_tokens": most, "temperature": 1.0, "top_p": 1.0, **extra, **drawing}
+        requests = [
+            {**self._beginning(prefix), **asked, "seed": seed} for prefix, seed in zip(prefixes, seeds, strict=True)
+        ]
+        return [self._continuation(answer[0], most) for answer in self._ask_all(requests, path)]
+
+    def next_tokens(self, prefixes: Sequence[Sequence[int]], n: int, seeds: Sequence[int]) -> list[list[int]]:
+        """By requests for several choices at once; servers that give one at a time are asked n times."""
+        if not isinstance(self.vocabulary, HubVocabulary):
+            raise OffscriptError(f"what follows a history in {self.name} is not known", next="add ,tokenizer=ID")
+        drawn: list[list[int]] = [[] for _ in prefixes]
+        turn = 0
+        while missing := [row for row, tokens in enumerate(drawn) if len(tokens) < n]:
+            requests = [
+                {
+                    **self._beginning(prefixes[row]),
+                    "max_tokens": 1,
+                    "temperature": 1.0,
+                    "top_p": 1.0,
+                    **self._undone_defaults,
+                    "n": min(_CHOICES, n - len(drawn[row])),
+                    "seed": (seeds[row] + turn) % _SEEDS,
+                }
+                for row in missing
+            ]
+            for row, choices in zip(missing, self._ask_all(requests), strict=True):
+                drawn[row] += [self._first_token(choice) for choice in choices]
+            turn += 1
+        return [tokens[:n] for tokens in drawn]
+
+    def _first_token(self, choice: Mapping[str, Any]) -> int:
+        text = choice.get("text")
+        ids = self.vocabulary.encode(text) if isinstance(text, str) else []
+        if ids or self.vocabulary.end is None:
+            return ids[0] if ids else self._opening
+        return self.vocabulary.end
+
+    def _continuation(self, choice: Mapping[str, Any], most: int) -> list[int]:
+        message = choice.get("message")
+        text = message.get("content") if isinstance(message, dict) else choice.get("text")
+        ids = self.vocabulary.encode(text if isinstance(text, str) else "")[:most]
+        ending = [] if self.vocabulary.end is None or choice.get("finish_reason") == "length" else [self.vocabulary.end]
+        return [*ids, *ending][:most]
+
+    def _beginning(self, prefix: Sequence[int]) -> dict[str, Any]:
+        """What is sent before a text: a prompt, or messages."""
+        if self._chat is None:
+            if self.mode in (Mode.echo_ids, Mode.next_token) and self._start is None:
+                return {"prompt": [self._opening, *prefix]}
+            return {"prompt": self._start_text + self._text(prefix)}
+        text = self._text(prefix)
+        if text and _SLOT not in self._chat:
+            raise OffscriptError(
+                f"{self.name} is asked to continue a text, and its message has no place for one",
+                next=f'write {_SLOT} where the text goes, as in chat="Continue this text: {_SLOT}"',
+            )
+        said = [("system", self._system), ("user", self._chat.replace(_SLOT, text))]
+        return {"messages": [{"role": role, "content": each} for role, each in said if each is not None]}
+
+    @property
+    def _exact_sampling(self) -> bool:
+        return bool(self._undone_defaults)
+
+    @cached_property
+    def _undone_defaults(self) -> dict[str, Any]:
+        """What keeps a server from cutting its distribution by defaults of its own; nothing where it takes none.
+
+        llama.cpp and vLLM take `top_k` and `min_p`, in which 0 or -1 is off; transformers takes a whole configuration.
+        """
+        found: dict[str, Any] = self._decided("sampling", self._find_undone_defaults)
+        return found
+
+    def _find_undone_defaults(self) -> dict[str, Any]:
+        path = _COMPLETIONS if self._chat is None else _CHAT
+        known: list[dict[str, Any]] = [{"top_k": off, "min_p": 0.0} for off in (0, -1)]
+        if isinstance(self.vocabulary, HubVocabulary):
+            whole = {"do_sample": True, "top_k": 0, "eos_token_id": self.vocabulary.end}
+            known.append({"generation_config": json.dumps(whole)})
+        beginning = self._beginning(() if self._chat is not None else self.vocabulary.encode(_PROBE))
+        for extra in known:
+            try:
+                self._ask(path, [{**beginning, "max_tokens": 1, "temperature": 1.0, **extra}])
+            except RefusedError:
+                continue
+            return extra
+        return {}
+
+    # --- the server
+
+    def _ask_all(self, requests: Sequence[dict[str, Any]], path: str = _COMPLETIONS) -> Iterator[Any]:
+        for first in range(0, len(requests), _AT_ONCE):
+            yield from self._ask(path, requests[first : first + _AT_ONCE])
+
+    def _ask(self, path: str, requests: Sequence[dict[str, Any]]) -> list[Any]:
+        return self.client.ask(path, requests, most_tokens=[_most_tokens(each) for each in requests])
+
+    @property
+    def _opening(self) -> int:
+        return self.vocabulary.start
+
+    @cached_property
+    def _start_text(self) -> str:
+        if self._start is not None:
+            return self._start
+        return self._piece(self._opening) if isinstance(self.vocabulary, HubVocabulary) else ""
+
+    def _piece(self, index: int) -> str:
+        return self._text([index])
+
+    def _text(self, ids: Sequence[int]) -> str:
+        """The text of ids as a server reads it, special tokens included."""
+        if not isinstance(self.vocabulary, HubVocabulary):
+            return self.vocabulary.decode(ids)
+        tokenizer = self.vocabulary.tokenizer
+        text: str = tokenizer.decode(list(ids), skip_special_tokens=False, clean_up_tokenization_spaces=False)
+        return text
+
+    def _no_distributions(self) -> OffscriptError:
+        return OffscriptError(f"{self.limits}, not {Gives.distributions.words}", next="name the model's weights")
+
+
+def _most_tokens(request: Mapping[str, Any]) -> int:
+    """An upper bound: a token has at least one byte, and a server may add a start token or a chat template."""
+    prompt = request.get("prompt")
+    if prompt is None:
+        said = sum(len(message["content"].encode()) for message in request["messages"])
+        return said + _TEMPLATE * len(request["messages"]) + int(request["max_tokens"])
+    read = len(prompt.encode()) if isinstance(prompt, str) else len(prompt)
+    return read + 1 + int(request["max_tokens"]) * int(request.get("n", 1))
