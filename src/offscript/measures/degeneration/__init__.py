@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from offscript._abilities import Gives
 from offscript.measures.charts import Chart, bar_chart, curve_chart
 from offscript.measures.question import (
     SIGNIFICANT,
@@ -60,6 +61,7 @@ class Degeneration(Question[DegenerationSettings]):
     )
     Settings = DegenerationSettings
     takes = (Need.gold,)
+    reads = Gives.texts
     asked_by_default = True
     headlines = ("greedy.degenerate", "ancestral.degenerate")
     compared = (Compared("greedy.loops", "loops, greedy"), Compared("ancestral.loops", "loops, ancestral"))

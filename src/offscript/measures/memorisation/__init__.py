@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from offscript._abilities import Gives
 from offscript.measures.question import (
     SIGNIFICANT,
     Answer,
@@ -54,6 +55,7 @@ class Memorisation(Question[MemorisationSettings]):
         "Training texts that follow from their beginnings, and verbatim runs in its own text, beside a control corpus."
     )
     Settings = MemorisationSettings
+    reads = Gives.texts
     needs_instead = "a model and its training text (--training), better also --control"
     flags = ("limit", "seed", "device", "batch_size")
     limited = "texts of each corpus"

@@ -25,6 +25,9 @@ _AT_ONCE = 256
 _CHOICES, _SEEDS = 64, 1 << 31
 """Choices of one request, and how many seeds every server takes."""
 
+_PER_WORD = 2
+"""Tokens that a server is asked for in place of a word: most words are one or two, and what is too much is cut."""
+
 _TEMPLATE = 64
 """Tokens that a chat template may add to a message, at most, for the budget."""
 
@@ -236,7 +239,8 @@ class Endpoint(LanguageModel):
     ) -> list[list[int]]:
         path = _COMPLETIONS if self._chat is None else _CHAT
         extra = self._undone_defaults
-        asked = {"max_tokens": most, "temperature": 1.0, "top_p": 1.0, **extra, **drawing}
+        tokens = most if isinstance(self.vocabulary, HubVocabulary) else _PER_WORD * most
+        asked = {"max_tokens": tokens, "temperature": 1.0, "top_p": 1.0, **extra, **drawing}
         requests = [
             {**self._beginning(prefix), **asked, "seed": seed} for prefix, seed in zip(prefixes, seeds, strict=True)
         ]
