@@ -1,89 +1,169 @@
-"""SeqGAN's rewards by roll-outs that go on from their prefix's state, beside roll-outs that read it again each time.
+"""An adversarial epoch of SeqGAN at its original sizes, beside TextGAN-PyTorch's, part by part.
 
-    python benchmarks/adversarial.py [--rows 64] [--length 20] [--roll-outs 4] [--repeats 1]
+    python benchmarks/adversarial.py --textgan PATH/TO/TextGAN-PyTorch [--repeats 3] [--batches 4] [--roll-outs 16]
 
-The re-run is written as the best-known public code does it: for every roll-out of every position the generator is fed
-the prefix token by token from an empty state, and goes on drawing with `torch.multinomial`.
+5,000 symbols, 20 tokens, an LSTM-32 with embeddings of 32, batches of 64, 16 roll-outs, and a discriminator with
+windows of 1 to 20 tokens, 1,720 filters and one highway matrix over embeddings of 64. Parts are timed in turn, by
+processor time of one thread, the fastest of the repeats. TextGAN-PyTorch's epoch (`run_seqgan.py`) is one update of the
+generator and, for the discriminator, 4 times 10,000 draws and 2 passes over them and as much data: the table adds the
+parts up in these proportions. Its own evaluation after each epoch is left out.
+
+The floor is what the matrix products alone would take at the speed that this machine reaches on a large one.
 """
 
 import argparse
+import sys
+import time
+import types
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import torch
-from _side_by_side import print_ratio, print_times, side_by_side
-from torch import Tensor
+from _side_by_side import Seconds, side_by_side
+from torch.nn import functional
 
 from offscript.corpora import WordVocabulary
-from offscript.models.discriminator import ConvolutionalDiscriminator, ConvolutionSettings
+from offscript.learning import Fleet, OptimiserSettings, update
+from offscript.models.discriminator import ORIGINAL_FILTERS, ORIGINAL_WINDOWS, ConvolutionSettings
 from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
-from offscript.sampling import generate
-from offscript.sampling.randomness import Draws
-from offscript.training.adversarial import rewards_by_position
+from offscript.training.adversarial import AdversarialSettings, SeqGAN
+from offscript.training.algorithm import Step, TokenBatch, draw_batch
 
-SIZE, HIDDEN = 5000, 32
+SIZE, HIDDEN, LENGTH, BATCH, EMBEDDING = 5000, 32, 20, 64, 64
+DRAWS, UPDATES = 4 * 10_000, 4 * 2 * (20_000 // BATCH)
+"""Of an epoch: sequences drawn for the discriminator, and its updates."""
+
+Parts = dict[str, Callable[[], Any]]
 
 
 def main() -> None:
-    """Print both times, their ratio, and the mean reward that each finds."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, default=64)
-    parser.add_argument("--length", type=int, default=20)
-    parser.add_argument("--roll-outs", type=int, default=4)
-    parser.add_argument("--repeats", type=int, default=1)
+    """Print the parts of both, the epochs they add up to, and the floor."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument(
+        "--textgan", type=Path, help="a checkout of williamSYSU/TextGAN-PyTorch; without it, ours alone"
+    )
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--batches", type=int, default=4, help="batches of draws and of updates that are timed")
+    parser.add_argument("--roll-outs", type=int, default=16)
     asked = parser.parse_args()
     torch.set_num_threads(1)
     torch.manual_seed(1)
+    sides = {"offscript": ours(asked.roll_outs, asked.batches)}
+    if asked.textgan is not None:
+        sides["TextGAN-PyTorch"] = theirs(asked.textgan, asked.roll_outs, asked.batches)
+    times = side_by_side(
+        {f"{side}/{part}": run for side, parts in sides.items() for part, run in parts.items()}, asked.repeats
+    )
+    report(sides, times, asked.batches, asked.roll_outs)
+
+
+def report(sides: dict[str, Parts], times: dict[str, Seconds], batches: int, roll_outs: int) -> None:
+    """The table: seconds of processor time in an epoch."""
+    often = {"generator": 1.0, "draws": DRAWS / (BATCH * batches), "discriminator": UPDATES / batches}
+    floors = floor(roll_outs)
+    epochs = {
+        side: {part: times[f"{side}/{part}"].cpu * often[part] for part in parts} for side, parts in sides.items()
+    }
+    print("processor seconds of an epoch  " + "".join(f"{side:>18}" for side in [*sides, "ratio", "floor"]))
+    for part in [*often, "epoch"]:
+        taken = [sum(own.values()) if part == "epoch" else own[part] for own in epochs.values()]
+        ratio = f"{taken[-1] / taken[0]:.2f}" if len(taken) > 1 else "-"
+        least = sum(floors.values()) if part == "epoch" else floors[part]
+        print(f"{part:31}" + "".join(f"{value:18.1f}" for value in taken) + f"{ratio:>18}{least:18.1f}")
+
+
+def ours(roll_outs: int, batches: int) -> Parts:
+    """The parts of an epoch, with the package's own algorithm."""
     vocabulary = WordVocabulary([f"word{index}" for index in range(SIZE)], end=None, unknown=None)
     model = LSTMLanguageModel(vocabulary, LSTMSettings(hidden=HIDDEN, embedding=HIDDEN))
-    judge = ConvolutionalDiscriminator(SIZE, ConvolutionSettings()).eval()
-    tokens = generate(model, asked.rows, asked.length, seed=1).tokens
+    sizes = ConvolutionSettings(
+        embedding=EMBEDDING, windows=ORIGINAL_WINDOWS, filters=ORIGINAL_FILTERS, highway="shared"
+    )
+    algorithm = SeqGAN(AdversarialSettings(discriminator=sizes, roll_outs=roll_outs, begins_at=None))
+    algorithm.prepare(model, OptimiserSettings(clip=None), Fleet("cpu"))
+    algorithm.discriminator.eval()
+    optimiser = torch.optim.Adam(model.parameters(), lr=0.01, fused=True)
+    tokens = torch.randint(SIZE, (BATCH, LENGTH))
+    batch = TokenBatch(tokens, torch.ones_like(tokens, dtype=torch.bool))
+    half = BATCH // 2
 
-    def worth(sequences: Tensor) -> Tensor:
-        with torch.no_grad():
-            return judge(sequences).sigmoid()
+    def discriminator() -> None:  # as theirs, a batch holds as much data as draws
+        algorithm.discriminator.train()
+        for _ in range(batches):
+            update(algorithm._optimiser, algorithm.discriminator_loss(tokens[:half], tokens[half:]))
+        algorithm.discriminator.eval()
 
-    found: dict[str, Tensor] = {}
-    runs: dict[str, Callable[[], None]] = {
-        "from the prefixes' states": lambda: found.update(
-            ours=rewards_by_position(model, tokens, worth, asked.roll_outs, Draws(1), end=None)
-        ),
-        "read again each time": lambda: found.update(theirs=reread(model, tokens, worth, asked.roll_outs)),
+    def generator() -> None:
+        update(optimiser, algorithm._followed(model, batch, Step(0, 1, (1,))).total)
+
+    def draws() -> None:
+        draw_batch(model, BATCH * batches, LENGTH, seed=(1,), stop_at_end=False)
+
+    return {"generator": generator, "draws": draws, "discriminator": discriminator}
+
+
+def theirs(folder: Path, roll_outs: int, batches: int) -> Parts:
+    """The same parts with their networks, their roll-outs, their loss and their data loader."""
+    sys.path.insert(0, str(folder))
+    for name, content in {"config": _their_settings(), "nltk": {}}.items():
+        module = types.ModuleType(name)
+        module.__dict__.update(content)
+        sys.modules.setdefault(name, module)
+    from models.SeqGAN_D import SeqGAN_D  # type: ignore[import-not-found]
+    from models.SeqGAN_G import SeqGAN_G  # type: ignore[import-not-found]
+    from utils.data_loader import DisDataIter, GenDataIter  # type: ignore[import-not-found]
+    from utils.rollout import ROLLOUT  # type: ignore[import-not-found]
+
+    drawing, telling = SeqGAN_G(HIDDEN, HIDDEN, SIZE, LENGTH, 0), SeqGAN_D(EMBEDDING, SIZE, 0)
+    optimisers = [torch.optim.Adam(network.parameters(), lr=0.01) for network in (drawing, telling)]
+    rolling, data = ROLLOUT(drawing, gpu=False), torch.randint(SIZE, (BATCH * batches // 2, LENGTH))
+
+    def generator() -> None:
+        inputs, target = GenDataIter.prepare(drawing.sample(BATCH, BATCH))
+        rewards = rolling.get_reward(target, roll_outs, telling)
+        update(optimisers[0], drawing.batchPGLoss(inputs, target, rewards))
+
+    def draws() -> None:
+        drawing.sample(BATCH * batches, BATCH * batches)
+
+    def discriminator() -> None:
+        for part in DisDataIter(data, data).loader:
+            update(optimisers[1], functional.cross_entropy(telling(part["input"]), part["target"]))
+
+    return {"generator": generator, "draws": draws, "discriminator": discriminator}
+
+
+def _their_settings() -> dict[str, Any]:
+    """What their networks read from `config.py`, which cannot be imported without a GPU."""
+    return {
+        "gen_init": "normal", "dis_init": "uniform", "start_letter": 1, "padding_idx": 0, "batch_size": BATCH,
+        "max_seq_len": LENGTH, "data_shuffle": False, "if_real_data": False, "CUDA": False, "vocab_size": SIZE,
+        "samples_num": 10_000, "temperature": 1, "k_label": 2, "dataset": "oracle", "clip_norm": 5.0,
+    }  # fmt: skip
+
+
+def floor(roll_outs: int) -> dict[str, float]:
+    """Seconds of an epoch's matrix products at the speed of a large one."""
+    sizes = zip(ORIGINAL_WINDOWS, ORIGINAL_FILTERS, strict=True)
+    convolutions = sum(window * EMBEDDING * filters * (LENGTH + 1 - window) for window, filters in sizes)
+    read = convolutions + sum(ORIGINAL_FILTERS) ** 2
+    drawn = HIDDEN * (SIZE + 8 * HIDDEN)  # a token: the projection, and the gates
+    rolled = BATCH * roll_outs * (LENGTH - 1)
+    products = {
+        "generator": rolled * (read + drawn * LENGTH / 2) + 4 * BATCH * LENGTH * drawn,
+        "draws": DRAWS * LENGTH * drawn,
+        "discriminator": 3 * UPDATES * BATCH * read,
     }
-    times = side_by_side(runs, asked.repeats)
-    print(
-        f"rewards of {asked.rows} x {asked.length} tokens, {asked.roll_outs} roll-outs, {SIZE} symbols, {HIDDEN} units"
-    )
-    print_times(times)
-    print_ratio(
-        "read again over from states", times["read again each time"], times["from the prefixes' states"], "2.5 x"
-    )
-    print(f"  mean reward {float(found['ours'].mean()):.5f} and {float(found['theirs'].mean()):.5f}")
+    left, right = torch.randn(1024, 640), torch.randn(640, 1024)
+    seconds = min(_taken(lambda: left @ right) for _ in range(20))
+    return {part: count * seconds / (1024 * 640 * 1024) for part, count in products.items()}
 
 
-@torch.no_grad()
-def reread(model: LSTMLanguageModel, tokens: Tensor, worth: Callable[[Tensor], Tensor], roll_outs: int) -> Tensor:
-    """Rewards [rows, time], every prefix read anew."""
-    rows, time = tokens.shape
-    rewards = torch.zeros(roll_outs, time, rows)
-    for number in range(roll_outs):
-        for given in range(1, time + 1):
-            rewards[number, given - 1] = worth(continued(model, tokens[:, :given], time))
-    return rewards.mean(dim=0).t()
-
-
-def continued(model: LSTMLanguageModel, prefix: Tensor, time: int) -> Tensor:
-    """The prefix [rows, given], and what the model draws after it up to `time` tokens."""
-    rows, given = prefix.shape
-    read, state, sequence = torch.full((rows,), model.vocabulary.start), None, prefix
-    for position in range(time):
-        features, state = model.recurrence(model.embedding(read).unsqueeze(1), state)
-        log_probs = model.unnormalised(features.squeeze(1)).log_softmax(dim=-1)
-        if position < given:
-            read = prefix[:, position]
-            continue
-        read = torch.multinomial(log_probs.exp(), 1).squeeze(1)
-        sequence = torch.cat([sequence, read.unsqueeze(1)], dim=1)
-    return sequence
+def _taken(run: Callable[[], Any]) -> float:
+    began = time.process_time()
+    run()
+    return time.process_time() - began
 
 
 if __name__ == "__main__":

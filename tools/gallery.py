@@ -22,7 +22,7 @@ ORACLE = "offscript/news"
 GAN = {
     "name": "news-gan",
     "algorithm": "seqgan",
-    "algorithm_settings": {"judge_first": 10, "judge_steps": 2, "roll_outs": 2, "reward": "judge"},
+    "algorithm_settings": {"discriminator_first": 10, "discriminator_steps": 2, "roll_outs": 2, "begins_at": None},
     "seed": 1,
     "model": {"kind": "lstm", "hidden": 512, "embedding": 512, "layers": 1, "dropout": 0.0, "tied": True},
     "warm_start": str(ROOT / "src" / "offscript" / "assets" / "news-student"),

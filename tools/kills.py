@@ -46,7 +46,7 @@ LENGTH = 4
 SIZES: dict[str, dict[str, Any]] = {
     "lstm": {"hidden": 4, "embedding": 4, "dropout": 0.2},
     "noise-lstm": {"hidden": 4, "embedding": 4, "noise": 2, "states": 8},
-    "manager-worker": {"hidden": 4, "embedding": 4, "goal": 2, "horizon": 2, "judge": {"filters": 2}},
+    "manager-worker": {"hidden": 4, "embedding": 4, "goal": 2, "horizon": 2, "discriminator": {"filters": 2}},
 }
 
 
@@ -179,10 +179,10 @@ def kinds() -> dict[str, Work]:
         "minimum-risk": ("lstm", {"oracle": "ORACLE"}),
         "reinforce": ("lstm", {"oracle": "ORACLE"}),
         "cooperative": ("lstm", {"generator_steps": 2}),
-        "seqgan": ("lstm", {"judge": {"filters": 2}}),
-        "rankgan": ("lstm", {"judge": {"filters": 2}}),
-        "leakgan": ("manager-worker", {"judge": {"filters": 2}}),
-        "recurrent-gan": ("noise-lstm", {"critic": {"filters": 2}}),
+        "seqgan": ("lstm", {"discriminator": {"filters": 2}, "begins_at": None}),
+        "rankgan": ("lstm", {"discriminator": {"filters": 2}, "begins_at": None}),
+        "leakgan": ("manager-worker", {"discriminator": {"filters": 2}, "begins_at": None}),
+        "recurrent-gan": ("noise-lstm", {"critic": {"hidden": 4}}),
     }
     works = {f"training, {name}": _training(name, *settings) for name, settings in algorithms.items()}
     works["training, minimum-risk-bleu"] = _translation()

@@ -58,6 +58,8 @@ class Stopping:
         if step == self.at:
             raise KeyboardInterrupt
 
+    def note(self, step: int, text: str) -> None: ...
+
     def validated(self, step: int, nll: float, best: float) -> None:
         self.told.append(("validated", step, nll, best))
 

@@ -16,10 +16,11 @@ from offscript.sampling import generate
 @pytest.fixture
 def model() -> ManagerWorker:
     vocabulary = WordVocabulary([f"w{index}" for index in range(7)], end=None, unknown=None)
-    judge = ConvolutionSettings(embedding=4, windows=(1, 3, 4), filters=3)
+    discriminator = ConvolutionSettings(embedding=4, windows=(1, 3, 4), filters=3)
     with torch.random.fork_rng():
         torch.manual_seed(6)
-        built = ManagerWorker(vocabulary, ManagerWorkerSettings(hidden=6, embedding=5, goal=3, horizon=3, judge=judge))
+        sizes = ManagerWorkerSettings(hidden=6, embedding=5, goal=3, horizon=3, discriminator=discriminator)
+        built = ManagerWorker(vocabulary, sizes)
         with torch.no_grad():
             for parameter in built.parameters():
                 parameter.mul_(2.0)
@@ -42,7 +43,7 @@ def test_steps_agree_with_whole_sequences(model: ManagerWorker) -> None:
 def test_leaked_features_carry_no_gradient(model: ManagerWorker) -> None:
     model.logits(torch.tensor([[1, 2, 3, 4]])).square().sum().backward()
     for name, parameter in model.named_parameters():
-        assert (parameter.grad is None) == name.startswith("judge."), name
+        assert (parameter.grad is None) == name.startswith("discriminator."), name
 
 
 def test_goals_have_length_one_and_change_the_logits(model: ManagerWorker) -> None:

@@ -63,8 +63,18 @@ def test_predicts_as_seqgan_does(folder: Path) -> None:
 
 def test_a_folder_of_its_files_is_a_model_string(folder: Path) -> None:
     assert load_model(str(folder)).weight_hash == load_seqgan_oracle(folder).weight_hash
-    with pytest.raises(OffscriptError, match="takes no setting"):
+    with pytest.raises(OffscriptError, match="dtype"):
         load_model(f"{folder},dtype=float16")
+
+
+def test_fewer_symbols_are_the_first_ones_renormalised(folder: Path) -> None:
+    tokens = torch.tensor([[3, 0, 2, 2]])
+    cut = load_model(f"{folder},symbols=4")
+    [scored], [whole] = cut.score(tokens), load_seqgan_oracle(folder).score(tokens)
+    assert torch.allclose(scored.log_probs, whole.log_probs[:, :, :4].log_softmax(dim=-1), atol=1e-5)
+    for wrong in ("1", "8", "all"):
+        with pytest.raises(OffscriptError, match="give a number from 2 to 7"):
+            load_model(f"{folder},symbols={wrong}")
 
 
 def test_a_folder_that_lacks_a_file_is_not_the_oracle(folder: Path) -> None:

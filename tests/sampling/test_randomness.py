@@ -10,7 +10,7 @@ from scipy import stats
 from torch import Tensor
 
 from offscript.errors import OffscriptError
-from offscript.sampling.randomness import Draws, draw
+from offscript.sampling.randomness import Draws, draw, draw_of_rows
 
 STEPS = st.integers(0, 1000)
 NEVER = -math.inf
@@ -148,3 +148,25 @@ def test_what_is_no_distribution_is_refused(wrong: list[float]) -> None:
     log_probs = torch.tensor([[-1.0, -2.0], wrong])
     with pytest.raises(OffscriptError, match="row 1 of 2 is not a distribution"):
         draw(log_probs, torch.tensor([[0.5], [0.5]]))
+
+
+@given(size=st.integers(1, 40), rows=st.integers(1, 6), seed=st.integers(0, 1000), zeros=st.floats(0, 0.9))
+def test_blocks_draw_what_the_whole_row_draws(size: int, rows: int, seed: int, zeros: float) -> None:
+    """Exactly, for weights whose sums are exact; a missing constant changes nothing."""
+    generator = torch.Generator().manual_seed(seed)
+    weights = torch.randint(1, 9, (rows, size), generator=generator).double()
+    weights[:, 1:][torch.rand(rows, size - 1, generator=generator) < zeros] = 0.0
+    weights[:, 0] = 8.0  # the largest, so that taking it out keeps sums exact
+    chosen = torch.randint(rows, (50,), generator=generator)
+    uniform = torch.randint(1 << 20, (50,), generator=generator).double() / (1 << 20)
+    exact = (uniform.unsqueeze(1) * weights.sum(dim=1)[chosen].unsqueeze(1) < weights.cumsum(dim=1)[chosen]).int()
+    drawn = draw_of_rows(weights.log() + 3.0, chosen, uniform)
+    edge = (weights.cumsum(dim=1)[chosen] - uniform.unsqueeze(1) * weights.sum(dim=1)[chosen].unsqueeze(1)).abs()
+    clear = edge.amin(dim=1) > 1e-6  # logarithms round: a number on the edge of two tokens may fall to either
+    assert torch.equal(drawn[clear], exact.argmax(dim=1)[clear])
+    assert bool((weights[chosen, drawn] > 0).all())
+
+
+def test_blocks_refuse_what_is_not_a_distribution() -> None:
+    with pytest.raises(OffscriptError, match="row 1 of 2 is not a distribution"):
+        draw_of_rows(torch.tensor([[0.0, 0.0], [NEVER, NEVER]]), torch.tensor([0]), torch.tensor([0.5]))

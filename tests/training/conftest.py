@@ -24,7 +24,7 @@ SIZES: dict[str, dict[str, Any]] = {
     "lstm": {"hidden": 4, "embedding": 4, "dropout": 0.2},
     "transformer": {"width": 8, "layers": 1, "heads": 2, "dropout": 0.2},
     "noise-lstm": {"hidden": 4, "embedding": 4, "noise": 2, "states": 8},
-    "manager-worker": {"hidden": 4, "embedding": 4, "goal": 2, "horizon": 2, "judge": {"filters": 2}},
+    "manager-worker": {"hidden": 4, "embedding": 4, "goal": 2, "horizon": 2, "discriminator": {"filters": 2}},
 }
 
 

@@ -23,8 +23,15 @@ from offscript.models.neural import NeuralLanguageModel
 from offscript.sampling import generate
 from offscript.sampling.randomness import Draws
 from offscript.training import recipe_from, train
-from offscript.training.adversarial import AdversarialSettings, SeqGAN, alikeness, padded_with_end, rewards_by_position
+from offscript.training.adversarial import (
+    AdversarialSettings,
+    SeqGAN,
+    padded_with_end,
+    rescaled_by_rank,
+    rewards_by_position,
+)
 from offscript.training.algorithm import Step, TokenBatch
+from offscript.training.collapse import alikeness
 
 Network = Callable[..., NeuralLanguageModel]
 GANS = {"seqgan": "lstm", "rankgan": "lstm", "leakgan": "manager-worker", "recurrent-gan": "noise-lstm"}
@@ -63,7 +70,7 @@ class Blank(LanguageModel):
 
 @given(rows=st.integers(1, 9), time=st.integers(1, 8), roll_outs=st.integers(1, 6))
 def test_a_marked_reward_comes_back_at_its_sequence_and_position(rows: int, time: int, roll_outs: int) -> None:
-    """Row r is symbol r throughout. The judge reads off which row a roll-out comes from and where it left."""
+    """Row r is symbol r throughout. The discriminator reads off which row a roll-out comes from and where it left."""
     tokens = torch.arange(rows).unsqueeze(1).expand(rows, time).clone()
 
     def marked(sequences: Tensor) -> Tensor:
@@ -94,12 +101,12 @@ def test_nothing_follows_the_end_of_a_sequence(network: Network) -> None:
 
 
 def _prepared(model: NeuralLanguageModel, **settings: Any) -> SeqGAN:
-    algorithm = SeqGAN(AdversarialSettings(**settings))
+    algorithm = SeqGAN(AdversarialSettings(**{"begins_at": None, **settings}))
     algorithm.prepare(model, OptimiserSettings(), Fleet("cpu"))
     return algorithm
 
 
-def test_controls_put_something_else_in_the_judges_place(network: Network) -> None:
+def test_controls_put_something_else_in_the_discriminators_place(network: Network) -> None:
     rewards = torch.arange(12.0).view(4, 3)
     assert torch.equal(_prepared(network())._controlled(rewards, Draws(1)), rewards)
     assert torch.equal(_prepared(network(), reward="constant")._controlled(rewards, Draws(1)), torch.ones(4, 3))
@@ -116,21 +123,21 @@ def test_a_baseline_leaves_a_sequences_own_reward_out(network: Network) -> None:
     assert torch.equal(_prepared(network(), reward="constant")._against_baseline(rewards), rewards)
 
 
-def test_the_judge_learns_first_and_alone_where_asked(network: Network) -> None:
+def test_the_discriminator_learns_first_and_alone_where_asked(network: Network) -> None:
     model, tokens = network(), torch.tensor([[0, 0, 0, 0]] * 32)
-    algorithm = _prepared(model, judge_first=40, judge_steps=2)
+    algorithm = _prepared(model, discriminator_first=40, discriminator_steps=2)
     batch = TokenBatch(tokens, torch.ones_like(tokens, dtype=torch.bool))
     losses = []
     for number in range(40):
         loss = algorithm.loss(model, batch, Step(number, 100, (1, number)))
         gradients = torch.autograd.grad(loss.total, list(model.parameters()))
         assert all(bool((gradient == 0).all()) for gradient in gradients)
-        losses.append(loss.logged["judge_loss"])
+        losses.append(loss.logged["discriminator_loss"])
     assert losses[-1] < 0.7 * losses[0]
     assert algorithm.discriminator(tokens[:1]) > algorithm.discriminator(torch.tensor([[1, 2, 1, 2]]))
 
 
-def test_a_judge_that_prefers_something_makes_it_likelier(network: Network) -> None:
+def test_a_discriminator_that_prefers_something_makes_it_likelier(network: Network) -> None:
     """The policy gradient climbs: with a count of one symbol in the discriminator's place, that symbol spreads."""
     model, tokens = network(), torch.zeros(64, 4, dtype=torch.long)
     algorithm = _prepared(model)
@@ -146,10 +153,76 @@ def test_a_judge_that_prefers_something_makes_it_likelier(network: Network) -> N
     assert after > before + 0.2
 
 
+def _batch(tokens: Tensor) -> TokenBatch:
+    return TokenBatch(tokens, torch.ones_like(tokens, dtype=torch.bool))
+
+
+def test_the_generator_waits_for_a_useful_discriminator(network: Network) -> None:
+    """Against data that the model draws itself, nothing can be told apart; against constant data, soon everything."""
+    model, constant = network(), torch.zeros(256, 4, dtype=torch.long)
+    own = generate(model, 256, 4, seed=9).tokens
+    for data, follows in ((own, False), (constant, True)):
+        algorithm = _prepared(model, begins_at=0.75, examined_every=5, discriminator_learning_rate=0.01)
+        algorithm.meet(lambda number, data=data: _batch(data[:32]), lambda data=data: iter([_batch(data)]))
+        losses = [algorithm.loss(model, _batch(data[:32]), Step(number, 40, (1, number))) for number in range(40)]
+        told = [text for loss in losses for text in loss.notes]
+        began = algorithm.phase.began_at
+        assert (began is not None) == follows
+        assert ("the generator begins to follow the discriminator" in told) == follows
+        assert all(("reward" in loss.logged) == (began is not None and n >= began) for n, loss in enumerate(losses))
+        assert [("discriminator_accuracy" in loss.logged) for loss in losses] == [n % 5 == 4 for n in range(40)]
+
+
+def test_the_roll_out_policy_lags_behind_the_generator(network: Network) -> None:
+    model = network()
+    algorithm = _prepared(model, roll_out_delay=0.8)
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter += 1.0
+    policy = dict(algorithm._rolling(model).state_dict())
+    for name, tensor in model.state_dict().items():
+        step = 1.0 if name.startswith("embedding") else 0.2
+        assert torch.allclose(policy[name] - before[name], torch.full_like(tensor, step), atol=1e-5)
+    assert _prepared(model, roll_out_delay=0.0)._rolling(model) is model
+
+
+def test_rescaled_rewards_depend_on_ranks_alone() -> None:
+    rewards = torch.tensor([[0.1, 5.0], [0.3, 4.0], [0.2, 6.0]])
+    found = rescaled_by_rank(rewards, 12.0)
+    expected = [[3, 2], [1, 3], [2, 1]]  # ranks, the highest first
+    assert torch.allclose(found, torch.sigmoid(12.0 * (0.5 - torch.tensor(expected) / 3)))
+
+
+def test_rewards_of_roll_outs_are_those_of_the_whole_sequences(network: Network) -> None:
+    """Windows that lie in a prefix are read once; the rewards are what reading all of them gives."""
+    model = network()
+    algorithm = _prepared(model, discriminator={"windows": (1, 2, 3), "filters": 4})
+    algorithm.discriminator.eval()
+    tokens = generate(model, 5, 6, seed=1).tokens
+    worth = algorithm.worth(tokens)
+    with torch.no_grad():
+        shared = rewards_by_position(model, tokens, worth, 3, Draws(1), end=None)
+        whole = rewards_by_position(model, tokens, lambda rows: worth(rows), 3, Draws(1), end=None)
+    assert torch.allclose(shared, whole, atol=1e-6)
+
+
+def test_a_set_for_the_discriminator_is_read_in_every_epoch(network: Network) -> None:
+    model, tokens = network(), torch.zeros(8, 4, dtype=torch.long)
+    algorithm = _prepared(model, discriminator_steps=2, discriminator_batches=3, discriminator_epochs=4)
+    asked, read = [], []
+    algorithm.meet(lambda number: (asked.append(number), _batch(tokens))[1], lambda: iter([_batch(tokens)]))
+    loss = algorithm.discriminator_loss
+    algorithm.discriminator_loss = lambda real, drawn: (read.append(len(real)), loss(real, drawn))[1]  # type: ignore
+    algorithm._teach_discriminator(model, _batch(tokens), Step(5, 10, (1, 5)))
+    assert asked == [*range(30, 36)]
+    assert len(read) == 2 * 3 * 4
+
+
 @pytest.mark.parametrize(("algorithm", "kind"), GANS.items())
 def test_a_killed_run_goes_on_exactly(algorithm: str, kind: str, resumes_exactly: Callable[..., bool]) -> None:
-    settings: dict[str, Any] = {"critic": {"filters": 2}} if kind == "noise-lstm" else {"judge": {"filters": 2}}
-    assert resumes_exactly(algorithm, kind, **settings)
+    own = {"discriminator": {"filters": 2}, "begins_at": None, "examined_every": 2, "discriminator_batches": 2}
+    assert resumes_exactly(algorithm, kind, **({"critic": {"hidden": 4}} if kind == "noise-lstm" else own))
 
 
 @pytest.mark.parametrize(("algorithm", "kind"), GANS.items())
@@ -159,6 +232,7 @@ def test_every_gan_is_trained_saved_drawn_from_and_measured_alike(
     recipe = recipe_from(
         {
             "algorithm": algorithm,
+            "algorithm_settings": {} if kind == "noise-lstm" else {"begins_at": None},
             "model": {"kind": kind, "hidden": 4, "embedding": 4},
             "data": {"kind": "samples", "model": str(oracle_file), "length": 4, "size": 16, "validation": 16},
             "stop": {"steps": 3},

@@ -14,7 +14,8 @@ from safetensors.torch import load_file
 
 from offscript.training import recipe_from, train
 
-STEPS = 150
+STEPS, GAN_STEPS = 150, 50
+GANS = {"seqgan": "lstm", "rankgan": "lstm", "leakgan": "manager-worker", "recurrent-gan": "noise-lstm"}
 LSTM = {"kind": "lstm", "hidden": 16, "embedding": 16, "layers": 2, "dropout": 0.3, "tied": True}
 TRANSFORMER = {"kind": "transformer", "width": 16, "layers": 2, "heads": 2, "context": 16, "dropout": 0.2}
 ENCODER_DECODER = {
@@ -30,6 +31,7 @@ from offscript.training import recipe_from, train
 class Telling:
     def begin(self, step, total): print(step, flush=True)
     def step(self, step, loss, tokens_per_second): print(step, flush=True)
+    def note(self, step, text): pass
     def validated(self, step, nll, best): pass
     def end(self): pass
 
@@ -77,6 +79,14 @@ def _logged(folder: Path) -> list[dict[str, Any]]:
     return [{key: value for key, value in line.items() if key != "tokens_per_second"} for line in lines]
 
 
+def _same_runs(killed: Path, whole: Path) -> None:
+    assert (killed / "model/weights.safetensors").read_bytes() == (whole / "model/weights.safetensors").read_bytes()
+    last, undisturbed = (load_file(folder / "last.safetensors") for folder in (killed, whole))
+    assert last.keys() == undisturbed.keys()
+    assert all((last[name] == undisturbed[name]).all() for name in last)
+    assert _logged(killed) == _logged(whole)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "kind"),
@@ -108,8 +118,29 @@ def test_a_killed_run_ends_with_the_same_weights(
     assert began[0] == 0 < began[1]
     trained = train(recipe_from(content), killed, log_every=1)
     assert trained.steps == STEPS
-    assert (killed / "model/weights.safetensors").read_bytes() == (whole / "model/weights.safetensors").read_bytes()
-    last, undisturbed = (load_file(folder / "last.safetensors") for folder in (killed, whole))
-    assert last.keys() == undisturbed.keys()
-    assert all((last[name] == undisturbed[name]).all() for name in last)
-    assert _logged(killed) == _logged(whole)
+    _same_runs(killed, whole)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("algorithm", "kind"), GANS.items())
+def test_a_gan_killed_in_its_adversarial_phase_ends_with_the_same_weights(
+    algorithm: str, kind: str, oracle_file: Path, tmp_path: Path
+) -> None:
+    """The discriminator or critic, the roll-out policy, all optimisers and the phase come back with the generator."""
+    own: dict[str, Any] = {"discriminator": {"filters": 2}, "begins_at": 0.501, "examined_every": 3}
+    content = {
+        "algorithm": algorithm,
+        "algorithm_settings": {"critic": {"hidden": 4}} if kind == "noise-lstm" else own,
+        "model": {"kind": kind, "hidden": 4, "embedding": 4},
+        "data": _data("samples", oracle_file, oracle_file),
+        "stop": {"epochs": 1000, "steps": GAN_STEPS, "validate_every": 20},
+    }
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    train(recipe_from(content), whole, log_every=1)
+    followed = [line["step"] for line in _logged(whole) if "reward" in line or "wasserstein" in line]
+    assert followed[0] < GAN_STEPS - 20
+    (tmp_path / "recipe.json").write_text(json.dumps(content))
+    _, reached = _kill_at(followed[0] + 5, tmp_path / "recipe.json", killed)
+    assert reached < GAN_STEPS
+    assert train(recipe_from(content), killed, log_every=1).steps == GAN_STEPS
+    _same_runs(killed, whole)

@@ -36,6 +36,8 @@ class Watching:
         assert tokens_per_second > 0
         self.told.append(("step", step))
 
+    def note(self, step: int, text: str) -> None: ...
+
     def validated(self, step: int, nll: float, best: float) -> None:
         self.told.append(("validated", step, nll, best))
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from offscript.training.rankgan import _halves, log_ranks
+from offscript.training.rankgan import RankGAN, RankGANSettings, log_ranks
 
 
 def test_ranks_are_the_papers() -> None:
@@ -27,7 +27,10 @@ def test_what_is_like_the_references_ranks_higher() -> None:
     assert like > unlike
 
 
-@pytest.mark.parametrize(("rows", "parts"), [(1, (1, 1)), (2, (1, 1)), (5, (2, 3))])
-def test_halves(rows: int, parts: tuple[int, int]) -> None:
-    references, compared = _halves(torch.zeros(rows, 3))
-    assert (len(references), len(compared)) == parts
+@pytest.mark.parametrize(
+    ("rows", "references", "parts"),
+    [(1, None, (1, 1)), (2, None, (1, 1)), (5, None, (2, 3)), (5, 4, (4, 1)), (5, 9, (4, 1))],
+)
+def test_references_and_what_is_compared(rows: int, references: int | None, parts: tuple[int, int]) -> None:
+    found = RankGAN(RankGANSettings(references=references))._parted(torch.zeros(rows, 3))
+    assert tuple(map(len, found)) == parts

@@ -203,13 +203,13 @@ def test_roll_outs_end_once(network: Network) -> None:
 
 
 def test_no_prefix_is_read_twice(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
-    model, calls, advance = network(), [], network().__class__.advance
+    model, calls, advance = network(), [], network().__class__._advanced
 
     def counted(self: NeuralLanguageModel, state: State, tokens: Tensor) -> tuple[Tensor, State]:
         calls.append(len(tokens))
         return advance(self, state, tokens)
 
-    monkeypatch.setattr(model.__class__, "advance", counted)
+    monkeypatch.setattr(model.__class__, "_advanced", counted)
     tokens = torch.tensor([[0, 1, 2, 1]] * 2)
     candidates_of(model, TokenBatch(tokens, whole(tokens)), 20, Draws(3), None)
     assert calls == [2, 4, 6, 8]

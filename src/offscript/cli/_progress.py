@@ -170,6 +170,10 @@ class TrainingBar:
             return
         self._bar.console.print(f"step {step}: validation nll {nll:.4f}, best {best:.4f}")
 
+    def note(self, step: int, text: str) -> None:
+        if not self._quiet:
+            print(f"{self._name}: step {step:,}: {text}", file=sys.stderr, flush=True)
+
     def end(self) -> None:
         self._lines.__exit__()
         self._bar.stop()

@@ -125,7 +125,8 @@ def why_not(name: str, scale: str) -> str | None:
         for variable in re.findall(r"\$\{?(\w+)\}?", text):
             if variable not in os.environ:
                 return f"{variable} is not set"
-        if "$" in text and not Path(os.path.expandvars(text)).exists():
+        path = text.partition(",")[0]  # a model string has settings after a comma
+        if "$" in text and not Path(os.path.expandvars(path)).exists():
             return f"{text} is missing"
     if scale == "paper" and experiment.training and shutil.which("nvidia-smi") is None:
         return "made for a GPU, and there is none"

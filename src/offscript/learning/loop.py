@@ -57,6 +57,9 @@ class Observer(Protocol):
     def validated(self, step: int, nll: float, best: float) -> None:
         """A validation is done."""
 
+    def note(self, step: int, text: str) -> None:
+        """The run says something about itself, in a sentence."""
+
     def end(self) -> None:
         """The run is over, or was stopped."""
 
@@ -80,13 +83,14 @@ class Loss:
     """The loss of one step, and what is known about it.
 
     `total` is divided by `divisor` before gradients are taken: a sum over tokens by their number. `read` says how many
-    tokens (or words, or pairs) the step read, and `logged` what else to log.
+    tokens (or words, or pairs) the step read, `logged` what else to log, and `notes` what to tell whoever follows.
     """
 
     total: Tensor
     divisor: int = 1
     read: int = 0
     logged: Mapping[str, float] = field(default_factory=dict)
+    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -240,6 +244,11 @@ class Log:
             for name, value in values.items():
                 self._events.add_scalar(name, value, step)
 
+    def note(self, step: int, text: str) -> None:
+        """One line with the step and a sentence."""
+        self._stream.write(json.dumps({"step": step, "note": text}) + "\n")
+        self._stream.flush()
+
     def close(self) -> None:
         """Finish both files."""
         self._stream.close()
@@ -269,6 +278,12 @@ class _Run:
         step, course = self.standing.step, self.course
         return course.validate is not None and (step % course.validate_every == 0 or step == course.total)
 
+    def tell(self, text: str) -> None:
+        if self.log is not None:
+            self.log.note(self.standing.step, text)
+        if self.observer is not None:
+            self.observer.note(self.standing.step, text)
+
     def store(self, name: str) -> None:
         if self.folder is not None:
             course = self.course
@@ -290,11 +305,13 @@ def _go_on(run: _Run, checkpoint_seconds: float, log_every: int, interrupted: Ca
     began, stored = time.monotonic() - standing.seconds, time.monotonic()
     while not standing.finished(course.total, course.patience):
         stepped = time.monotonic()
-        loss, read, logged = _take_step(run)
+        loss, read, logged, notes = _take_step(run)
         speed = read / (time.monotonic() - stepped)
         standing.seconds = time.monotonic() - began
         if run.observer is not None:
             run.observer.step(standing.step, loss, speed)
+        for text in notes:
+            run.tell(text)
         if run.log is not None and standing.step % log_every == 0:
             run.log.write(standing.step, loss=loss, **logged, **{f"{course.unit}_per_second": speed})
         if run.validation_is_due:
@@ -307,8 +324,8 @@ def _go_on(run: _Run, checkpoint_seconds: float, log_every: int, interrupted: Ca
         stored = time.monotonic()
 
 
-def _take_step(run: _Run) -> tuple[float, int, dict[str, float]]:
-    """One update; answers the mean loss, how much was read, and what else to log."""
+def _take_step(run: _Run) -> tuple[float, int, dict[str, float], Sequence[str]]:
+    """One update; answers the mean loss, how much was read, what else to log, and what to tell."""
     course, step, fleet = run.course, run.standing.step, run.course.fleet
     if course.schedule is not None:
         rates = course.schedule(step, run.standing.reductions)
@@ -320,7 +337,8 @@ def _take_step(run: _Run) -> tuple[float, int, dict[str, float]]:
     if not math.isfinite(mean):
         raise _diverged(run, f"the loss is {mean}", step)
     run.standing.step += 1
-    return mean, loss.read, {name: fleet.total(value) / fleet.processes for name, value in loss.logged.items()}
+    logged = {name: fleet.total(value) / fleet.processes for name, value in loss.logged.items()}
+    return mean, loss.read, logged, loss.notes
 
 
 def _validate(run: _Run) -> None:

@@ -9,12 +9,14 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 from torch import Tensor, nn
 
 from offscript._config import Section
 from offscript.corpora.batching import Batch
 from offscript.errors import missing_package
+
+_USUAL_BETAS = (0.9, 0.999)
 
 
 class OptimiserSettings(Section):
@@ -26,6 +28,15 @@ class OptimiserSettings(Section):
     warmup: int = Field(0, ge=0)
     schedule: Literal["constant", "linear", "cosine", "plateau"] = "constant"
     plateau_factor: float = Field(0.5, gt=0, lt=1)
+    betas: tuple[float, float] = Field(_USUAL_BETAS, description="Adam's; (0.5, 0.9) for a WGAN with gradient penalty")
+
+    @model_serializer(mode="wrap")
+    def _without_usual_betas(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Recipes older than the key keep their digest."""
+        content: dict[str, Any] = dump(self)
+        if self.betas == _USUAL_BETAS:
+            content.pop("betas", None)
+        return content
 
 
 def build_optimiser(network: nn.Module, settings: OptimiserSettings) -> torch.optim.Optimizer:
@@ -39,7 +50,8 @@ def build_optimiser(network: nn.Module, settings: OptimiserSettings) -> torch.op
         The optimiser; `learning_rate` sets its rate at every step.
     """
     kind = torch.optim.AdamW if settings.weight_decay else torch.optim.Adam
-    return kind(network.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay, fused=True)
+    rate, decay = settings.learning_rate, settings.weight_decay
+    return kind(network.parameters(), lr=rate, betas=settings.betas, weight_decay=decay, fused=True)
 
 
 def learning_rate(settings: OptimiserSettings, step: int, total: int, reductions: int) -> float:

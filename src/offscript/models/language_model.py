@@ -104,6 +104,10 @@ class LanguageModel(ABC):
     def advance(self, state: State, tokens: Tensor) -> tuple[Tensor, State]:
         """Read one token per row, [rows]; return the next log-probabilities [rows, V] and the new state."""
 
+    def advance_unnormalised(self, state: State, tokens: Tensor) -> tuple[Tensor, State]:
+        """As `advance`, except that a constant may be missing in each row: what draws from it needs no more."""
+        return self.advance(state, tokens)
+
     def score(self, tokens: Tensor, positions: range | None = None) -> Iterator[Scored]:
         """Log-probabilities at the positions (all by default) of [rows, time] tokens, in chunks of bounded size.
 

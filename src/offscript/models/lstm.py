@@ -81,21 +81,31 @@ class LSTMLanguageModel(NeuralLanguageModel):
             return _Memory(zeros, zeros, self._gate_table(rows))
 
     def advance(self, state: State, tokens: Tensor) -> tuple[Tensor, _Memory]:
+        with self.inference():
+            features, memory = self._advanced(state, tokens)
+            return self.project(features), memory
+
+    def advance_unnormalised(self, state: State, tokens: Tensor) -> tuple[Tensor, _Memory]:
+        with self.inference():
+            features, memory = self._advanced(state, tokens)
+            return self.unnormalised(features), memory
+
+    def _advanced(self, state: State, tokens: Tensor) -> tuple[Tensor, _Memory]:
+        """The last layer's features [rows, hidden] after one more token a row, and all layers' states."""
         assert isinstance(state, _Memory)
         tokens = tokens.to(self.device)
         hidden: list[Tensor] = []
         cell: list[Tensor] = []
-        with self.inference():
-            for layer in range(self.settings.layers):
-                if layer == 0 and state.table is not None:
-                    gates = state.table[tokens]
-                else:
-                    below = hidden[-1] if layer else self.embedding(tokens)
-                    gates = functional.linear(below, *self._input_weights(layer))
-                after = self._step(layer, gates, state.hidden[layer], state.cell[layer])
-                hidden.append(after[0])
-                cell.append(after[1])
-            return self.project(hidden[-1]), _Memory(tuple(hidden), tuple(cell), state.table)
+        for layer in range(self.settings.layers):
+            if layer == 0 and state.table is not None:
+                gates = state.table[tokens]
+            else:
+                below = hidden[-1] if layer else self.embedding(tokens)
+                gates = functional.linear(below, *self._input_weights(layer))
+            after = self._step(layer, gates, state.hidden[layer], state.cell[layer])
+            hidden.append(after[0])
+            cell.append(after[1])
+        return hidden[-1], _Memory(tuple(hidden), tuple(cell), state.table)
 
     def read(self, state: State, tokens: Tensor) -> tuple[Tensor, _Memory]:
         assert isinstance(state, _Memory)

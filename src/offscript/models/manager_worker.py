@@ -23,7 +23,8 @@ class ManagerWorkerSettings(BaseModel):
     embedding: int = Field(32, ge=1, le=1 << 20)
     goal: int = Field(16, ge=1, le=1 << 20, description="k, the width in which goals and tokens meet")
     horizon: int = Field(4, ge=1, le=1 << 20, description="c, how many tokens a goal looks ahead")
-    judge: ConvolutionSettings = ConvolutionSettings()
+    temperature: float = Field(1.0, gt=0, description="α of eq. 6, which logits are divided by; more explores more")
+    discriminator: ConvolutionSettings = ConvolutionSettings()
 
 
 class Plan(NamedTuple):
@@ -40,13 +41,13 @@ class _Office(State):
     worker: tuple[Tensor, Tensor]  # [1, rows, hidden] each
     manager: tuple[Tensor, Tensor]
     goals: Tensor  # [rows, horizon, features], the latest last
-    seen: Tensor  # [rows, embedding, widest window - 1], the latest last
+    seen: Tensor  # [rows, widest window - 1, embedding], the latest last
     pooled: Tensor  # [rows, features]
-    begun: bool
+    read: int  # tokens of the sequence; -1 before start
 
     def select(self, rows: Tensor) -> "_Office":
         worker, manager = ((hidden[:, rows], cell[:, rows]) for hidden, cell in (self.worker, self.manager))
-        return _Office(worker, manager, self.goals[rows], self.seen[rows], self.pooled[rows], self.begun)
+        return _Office(worker, manager, self.goals[rows], self.seen[rows], self.pooled[rows], self.read)
 
 
 class ManagerWorker(NeuralLanguageModel):
@@ -61,8 +62,8 @@ class ManagerWorker(NeuralLanguageModel):
 
     def __init__(self, vocabulary: Vocabulary, settings: ManagerWorkerSettings) -> None:
         super().__init__(vocabulary, settings)
-        width = settings.judge.width
-        self.judge = ConvolutionalDiscriminator(vocabulary.size, settings.judge)
+        width = settings.discriminator.width
+        self.discriminator = ConvolutionalDiscriminator(vocabulary.size, settings.discriminator)
         self.embedding = nn.Embedding(vocabulary.inputs, settings.embedding)
         self.worker = nn.LSTM(settings.embedding, settings.hidden, batch_first=True)
         self.manager = nn.LSTM(width, width, batch_first=True)
@@ -75,7 +76,7 @@ class ManagerWorker(NeuralLanguageModel):
     def planned(self, inputs: Tensor) -> Plan:
         """What the manager sees and wants after each of the inputs [rows, time], of which the first is start."""
         with torch.no_grad():
-            leaked = self.judge.prefix_features(inputs[:, 1:])
+            leaked = self.discriminator.prefix_features(inputs[:, 1:])
         hidden, _ = self.manager(leaked)
         return Plan(leaked, functional.normalize(hidden, dim=-1))
 
@@ -90,10 +91,10 @@ class ManagerWorker(NeuralLanguageModel):
         read, wanted = features.split([self.settings.hidden, self.settings.goal], dim=-1)
         vectors = self.output(read).unflatten(-1, (self.vocabulary.size, self.settings.goal))
         logits: Tensor = (vectors @ wanted.unsqueeze(-1)).squeeze(-1)
-        return logits
+        return logits / self.settings.temperature
 
     def begin(self, rows: int) -> _Office:
-        settings, width = self.settings, self.settings.judge.width
+        settings, width = self.settings, self.settings.discriminator.width
 
         def nothing(*shape: int) -> Tensor:
             return torch.zeros(*shape, device=self.device)
@@ -102,24 +103,24 @@ class ManagerWorker(NeuralLanguageModel):
             worker=(nothing(1, rows, settings.hidden), nothing(1, rows, settings.hidden)),
             manager=(nothing(1, rows, width), nothing(1, rows, width)),
             goals=nothing(rows, settings.horizon, width),
-            seen=nothing(rows, settings.judge.embedding, max(settings.judge.windows) - 1),
+            seen=nothing(rows, max(settings.discriminator.windows) - 1, settings.discriminator.embedding),
             pooled=nothing(rows, width),
-            begun=False,
+            read=-1,
         )
 
     def advance(self, state: State, tokens: Tensor) -> tuple[Tensor, _Office]:
         assert isinstance(state, _Office)
         tokens = tokens.to(self.device).unsqueeze(1)
         with self.inference():
-            seen, pooled = self._remembered(state, tokens) if state.begun else (state.seen, state.pooled)
-            wanted, manager = self.manager(self.judge.mixed(pooled).unsqueeze(1), state.manager)
+            seen, pooled = self._remembered(state, tokens) if state.read >= 0 else (state.seen, state.pooled)
+            wanted, manager = self.manager(self.discriminator.mixed(pooled).unsqueeze(1), state.manager)
             goals = torch.cat([state.goals[:, 1:], functional.normalize(wanted, dim=-1)], dim=1)
             read, worker = self.worker(self.embedding(tokens), state.worker)
             features = torch.cat([read.squeeze(1), self.narrowed(goals.sum(dim=1))], dim=-1)
-            return self.project(features), _Office(worker, manager, goals, seen, pooled, begun=True)
+            return self.project(features), _Office(worker, manager, goals, seen, pooled, state.read + 1)
 
     def _remembered(self, state: _Office, tokens: Tensor) -> tuple[Tensor, Tensor]:
         """The discriminator's memory after one more token: what windows reach over, each filter's largest answer."""
-        window = torch.cat([state.seen, self.judge.embedded(tokens)], dim=2)
-        answers = self.judge.responses(window)[:, :, -1]
-        return window[:, :, 1:], torch.maximum(state.pooled, answers)
+        window = torch.cat([state.seen, self.discriminator.embedded(tokens)], dim=1)
+        answers = self.discriminator.latest(window, state.read + 1)
+        return window[:, 1:], torch.maximum(state.pooled, answers)

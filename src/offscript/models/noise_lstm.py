@@ -24,6 +24,7 @@ class NoiseLSTMSettings(BaseModel):
     hidden: int = Field(128, ge=1, le=1 << 20)
     embedding: int = Field(32, ge=1, le=1 << 20)
     noise: int = Field(16, ge=1, le=1 << 20, description="normal numbers that a sequence begins with")
+    deviation: float = Field(1.0, gt=0, description="what noise is multiplied by; more makes sequences differ more")
     states: int = Field(64, ge=1, le=1 << 20, description="noise states whose mean is its next-token distribution")
 
 
@@ -75,7 +76,7 @@ class NoiseLSTM(NeuralLanguageModel):
 
     def first_memory(self, noise: Tensor) -> Memory:
         """Hidden and cell state [1, rows, hidden] that noise [rows, noise] begins with."""
-        hidden, cell = self.from_noise(noise).tanh().unsqueeze(0).chunk(2, dim=-1)
+        hidden, cell = self.from_noise(noise * self.settings.deviation).tanh().unsqueeze(0).chunk(2, dim=-1)
         return hidden.contiguous(), cell.contiguous()
 
     def relaxed(self, first: Tensor, memory: Memory, steps: int) -> Tensor:

@@ -177,19 +177,32 @@ def is_seqgan_oracle(folder: Path) -> bool:
     return all((folder / f"{name}.npz").is_file() for name in SEQGAN_FILES)
 
 
-def load_seqgan_oracle(folder: Path, *, device: str = "cpu") -> LSTMLanguageModel:
+def load_seqgan_oracle(folder: Path, *, symbols: int | str | None = None, device: str = "cpu") -> LSTMLanguageModel:
     """The oracle as a language model over the symbols "0" … "4999", without an end.
+
+    With `symbols` it is cut down to so many of them, which is the same kind of random oracle at a fraction of the cost.
 
     Its start symbol stands outside the vocabulary, as every listed vocabulary's does, and is embedded as token 0 is:
     the distributions are SeqGAN's, and a student that shares the vocabulary can be compared with it.
     """
     arrays = {name: _read_array(folder / f"{name}.npz") for name in SEQGAN_FILES}
     size, width = _oracle_sizes(arrays, folder)
+    if symbols is not None:
+        arrays, size = _cut_down(arrays, symbols, folder), int(symbols)
     vocabulary = WordVocabulary([str(token) for token in range(size)], end=None, unknown=None)
     oracle = LSTMLanguageModel(vocabulary, LSTMSettings(hidden=width, embedding=width))
     oracle.load_state_dict(_oracle_weights(arrays))
-    oracle.name = str(folder)
+    oracle.name = str(folder) if symbols is None else f"{folder},symbols={symbols}"
     return oracle.to(device).eval()
+
+
+def _cut_down(arrays: dict[str, Tensor], symbols: int | str, folder: Path) -> dict[str, Tensor]:
+    """The parameters of the first so many symbols."""
+    size = len(arrays["embedding"])
+    if not isinstance(symbols, int) or not 2 <= symbols <= size:
+        raise OffscriptError(f"cannot cut {folder} down to {symbols} symbols", next=f"give a number from 2 to {size}")
+    kept = {"embedding": arrays["embedding"][:symbols], "wo": arrays["wo"][:, :symbols], "bo": arrays["bo"][:symbols]}
+    return {**arrays, **kept}
 
 
 def _oracle_weights(arrays: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -1,5 +1,6 @@
 """Random numbers that belong to a row and a step, so that no figure depends on the batch size; draws made with them."""
 
+import math
 from typing import Protocol
 
 import numpy as np
@@ -82,8 +83,37 @@ def draw(log_probs: Tensor, uniform: Tensor) -> Tensor:
     total = cumulative[:, -1:]
     _require_positive(total.squeeze(1))
     target = uniform.to(cumulative).view(-1, 1) * total
-    below = torch.nextafter(total, torch.zeros_like(total))
-    return torch.searchsorted(cumulative, torch.minimum(target, below), right=True).squeeze(1)
+    return torch.searchsorted(cumulative, torch.minimum(target, _below(total)), right=True).squeeze(1)
+
+
+def draw_of_rows(log_probs: Tensor, rows: Tensor, uniform: Tensor) -> Tensor:
+    """As `draw`, one token [n] for each of the named rows [n] of [rows, V] log-probabilities, rows repeated at will.
+
+    A block of the vocabulary is chosen first, then a token in it: nothing but sums runs over all of the vocabulary, and
+    rows that are named several times are read once. Rounding aside it draws what `draw` draws. Each row of log-
+    probabilities may lack a constant.
+    """
+    weights = (log_probs - log_probs.amax(dim=1, keepdim=True)).exp_()
+    size = weights.shape[1]
+    block = max(1, math.isqrt(size))
+    whole = size - size % block
+    sums = [weights[:, :whole].unflatten(1, (-1, block)).sum(dim=2), weights[:, whole:].sum(dim=1, keepdim=True)]
+    cumulative = torch.cat(sums, dim=1).double().cumsum(dim=1)  # [rows, blocks + 1]
+    _require_positive(cumulative[:, -1])
+    cumulative = cumulative[rows]
+    target = (uniform.to(cumulative).unsqueeze(1) * cumulative[:, -1:]).minimum(_below(cumulative[:, -1:]))
+    chosen = torch.searchsorted(cumulative, target, right=True)  # [n, 1]
+    before = torch.where(chosen > 0, cumulative.gather(1, (chosen - 1).clamp(min=0)), 0.0)
+    columns = chosen * block + torch.arange(block, device=chosen.device)
+    inside = weights[rows.unsqueeze(1), columns.clamp(max=size - 1)].double().masked_fill(columns >= size, 0.0)
+    inside = inside.cumsum(dim=1)
+    place = torch.searchsorted(inside, (target - before).clamp(min=0).minimum(_below(inside[:, -1:])), right=True)
+    return (chosen * block + place).squeeze(1)
+
+
+def _below(totals: Tensor) -> Tensor:
+    """The largest numbers below the totals."""
+    return torch.nextafter(totals, torch.zeros_like(totals))
 
 
 def _require_positive(totals: Tensor) -> None:

@@ -1,6 +1,7 @@
 """What an algorithm of training is to the step loop: a loss, and whatever networks of its own it needs."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
@@ -14,8 +15,8 @@ from offscript.learning import Fleet, Loss, OptimiserSettings
 from offscript.models.language_model import LanguageModel, require_same_vocabulary
 from offscript.models.neural import NeuralLanguageModel
 from offscript.models.registry import load_model
-from offscript.sampling.generation import generate
-from offscript.sampling.randomness import Draws
+from offscript.sampling.generation import lengths_until
+from offscript.sampling.randomness import Draws, draw_of_rows
 from offscript.training.recipe import Recipe
 
 _DEALING = 7
@@ -68,6 +69,14 @@ class Algorithm(ABC):
         """What trains its own networks, to be stored with each checkpoint."""
         return {}
 
+    def meet(self, batch: Callable[[int], TokenBatch], held_out: Callable[[], Iterator[TokenBatch]]) -> None:  # noqa: B027
+        """Look at the data beside the batches of the steps; called once, after `prepare`.
+
+        Args:
+            batch: The training batch with a number, from 0.
+            held_out: All validation batches.
+        """
+
     @abstractmethod
     def loss(self, model: NeuralLanguageModel, batch: TokenBatch, step: Step) -> Loss:
         """The loss of one batch summed over its tokens, and means to log; the caller divides by the tokens."""
@@ -84,9 +93,22 @@ def settings_of(schema: type[Settings], name: str, recipe: Recipe) -> Settings:
 def draw_batch(
     model: NeuralLanguageModel, rows: int, time: int, *, seed: tuple[int, ...], stop_at_end: bool
 ) -> TokenBatch:
-    """Sequences of the model's own, on its device."""
-    drawn = generate(model, rows, time, seed=seed, stop_at_end=stop_at_end)
-    return TokenBatch(drawn.tokens.to(model.device), real_until(drawn.lengths.to(model.device), time))
+    """Sequences of the model's own, on its device: those of `generate`, rounding aside, in one batch."""
+    end = model.vocabulary.end if stop_at_end else None
+    own, everyone = model.of_rows(torch.arange(rows)), torch.arange(rows, device=model.device)
+    tokens = torch.full((rows, time), 0 if end is None else end, device=model.device)
+    going = torch.ones(rows, dtype=torch.bool, device=model.device)
+    draws, (log_probs, state) = Draws(seed), own.start(rows)
+    for position in range(time):
+        uniform = draws.uniform(position, 0, rows).squeeze(1).to(model.device)
+        chosen = draw_of_rows(log_probs, everyone, uniform)
+        tokens[:, position] = chosen if end is None else torch.where(going, chosen, end)
+        if end is not None:
+            going &= chosen != end
+        if position + 1 == time or not going.any():
+            break
+        log_probs, state = own.advance_unnormalised(state, tokens[:, position])
+    return TokenBatch(tokens, real_until(lengths_until(tokens, end).to(model.device), time))
 
 
 def dealt_at_random(rewards: Tensor, draws: Draws) -> Tensor:

@@ -13,7 +13,7 @@ from offscript.models.discriminator import ConvolutionalDiscriminator
 from offscript.models.language_model import preceded_by_start
 from offscript.models.manager_worker import ManagerWorker
 from offscript.models.neural import NeuralLanguageModel
-from offscript.training.adversarial import AdversarialSettings, SeqGAN
+from offscript.training.adversarial import AdversarialSettings, SeqGAN, nothing
 from offscript.training.algorithm import AlgorithmSettings, Step, TokenBatch
 from offscript.training.likelihood import negative_log_likelihood
 
@@ -22,6 +22,9 @@ class LeakGANSettings(AdversarialSettings):
     """How often a step is supervised. The discriminator's sizes are the model's own settings."""
 
     supervised_every: int = Field(5, ge=0, description="one step of so many is teacher forcing; 0: none is")
+    rescaled: float | None = Field(
+        12.0, gt=0, description="δ of the bootstrapped rescaled activation; null: raw rewards"
+    )
 
 
 class LeakGAN(SeqGAN):
@@ -39,18 +42,21 @@ class LeakGAN(SeqGAN):
                 why="its generator has a manager and a worker",
                 next="write `model: {kind: manager-worker}`",
             )
-        return model.judge
+        return model.discriminator
 
     def networks(self) -> dict[str, nn.Module]:
-        """None: the discriminator is stored with the model."""
-        return {}
+        """All but the discriminator, which is stored with the model."""
+        return {name: network for name, network in super().networks().items() if name != "discriminator"}
 
     def loss(self, model: NeuralLanguageModel, batch: TokenBatch, step: Step) -> Loss:
         assert isinstance(model, ManagerWorker)
-        every, first = self.settings.supervised_every, self.settings.judge_first
-        if every and step.number >= first and (step.number - first) % every == 0:
-            return self._supervised(model, batch, step)
-        return super().loss(model, batch, step)
+        every, logged, notes = self.settings.supervised_every, *self._taught(model, batch, step)
+        first = self.phase.began_at
+        if first is None:
+            return Loss(nothing(model), logged=logged, notes=notes)
+        supervised = every and (step.number - first) % every == 0
+        lesson = self._supervised(model, batch) if supervised else self._followed(model, batch, step)
+        return Loss(lesson.total, logged={**logged, **lesson.logged}, notes=notes)
 
     def generator_loss(self, model: NeuralLanguageModel, drawn: TokenBatch, rewards: Tensor) -> Tensor:
         """The manager's directions weighted by the rewards (eq. 8), the worker's tokens by its own (eq. 10)."""
@@ -58,21 +64,20 @@ class LeakGAN(SeqGAN):
         inputs = preceded_by_start(drawn.tokens, model.vocabulary.start)
         leaked, goals = model.planned(inputs)
         with torch.no_grad():
-            whole = model.judge.prefix_features(drawn.tokens)  # [rows, time + 1, features]
+            whole = model.discriminator.prefix_features(drawn.tokens)  # [rows, time + 1, features]
             intrinsic = reached(whole, goals.detach(), model.settings.horizon)
         log_probs = model.unnormalised(model.worked(inputs, goals.detach())).float().log_softmax(dim=-1)
         chosen = log_probs.gather(-1, drawn.tokens.unsqueeze(-1)).squeeze(-1)
         worker = -(self._against_baseline(self._worker_rewards(intrinsic)) * chosen)[drawn.real].sum()
         return worker + self._manager_loss(leaked, goals, model.settings.horizon, rewards.to(chosen))
 
-    def _supervised(self, model: ManagerWorker, batch: TokenBatch, step: Step) -> Loss:
+    def _supervised(self, model: ManagerWorker, batch: TokenBatch) -> Loss:
         """Likelihood of the data, and directions that the data's own features take."""
-        logged = self._teach_discriminator(model, batch, step)
         inputs = preceded_by_start(batch.tokens, model.vocabulary.start)
         leaked, goals = model.planned(inputs)
         likelihood = negative_log_likelihood(model.unnormalised(model.worked(inputs, goals.detach())), batch)
         ones = torch.ones(batch.tokens.shape, device=model.device)
-        return Loss(likelihood + self._manager_loss(leaked, goals, model.settings.horizon, ones), logged=logged)
+        return Loss(likelihood + self._manager_loss(leaked, goals, model.settings.horizon, ones))
 
     def _worker_rewards(self, intrinsic: Tensor) -> Tensor:
         """A constant control rewards the worker alike; a random one is the manager's affair."""

@@ -182,6 +182,10 @@ def _prepare(recipe: Recipe, algorithm: Algorithm, folder: Path, fleet: Fleet) -
     with seeded(recipe.seed, _INITIALISATION):
         model = _fresh_model(recipe, data).to(fleet.device)
         algorithm.prepare(model, recipe.optimiser, fleet)
+    algorithm.meet(
+        lambda step: _on_device(fleet.share(data.batch(step)), fleet.device),
+        lambda: (_on_device(batch, fleet.device) for batch in data.validation()),
+    )
     return _Lessons(recipe, algorithm, model, data, fleet)
 
 

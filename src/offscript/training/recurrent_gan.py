@@ -1,10 +1,10 @@
-"""The recurrent GAN (Press et al. 2017): distributions in the place of tokens, judged by a Wasserstein critic.
+"""The recurrent GAN (Press et al. 2017): distributions in the place of tokens, valued by a Wasserstein critic.
 
 The generator's outputs go to the critic as they are, so gradients flow through them and no token need be drawn.
 Sequences grow as it learns, and the data's first tokens help it on its way.
 """
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import torch
 from pydantic import Field
@@ -13,25 +13,32 @@ from torch.nn import functional
 
 from offscript.errors import OffscriptError
 from offscript.learning import Fleet, Loss, OptimiserSettings, build_optimiser, update
+from offscript.models.critic import RecurrentCritic, RecurrentCriticSettings
 from offscript.models.discriminator import ConvolutionalDiscriminator, ConvolutionSettings
 from offscript.models.neural import NeuralLanguageModel
 from offscript.models.noise_lstm import NoiseLSTM
 from offscript.sampling.generation import generate
 from offscript.sampling.randomness import Draws, as_normal
-from offscript.training.adversarial import alikeness, padded_with_end
+from offscript.training.adversarial import padded_with_end
 from offscript.training.algorithm import Algorithm, AlgorithmSettings, Step, TokenBatch
+from offscript.training.collapse import alikeness
 
-_NOISE, _BETWEEN = 0, 1
+_NOISE, _BETWEEN, _LENGTH = 0, 1, 2
 
 
 class RecurrentGANSettings(AlgorithmSettings):
     """The critic, its lessons, and the curriculum."""
 
-    critic: ConvolutionSettings = ConvolutionSettings(dropout=0.0)
+    critic: RecurrentCriticSettings = RecurrentCriticSettings()
+    convolution: ConvolutionSettings | None = Field(None, description="a convolutional critic in its place")
     critic_learning_rate: float = Field(1e-3, gt=0)
+    critic_betas: tuple[float, float] = Field((0.5, 0.9), description="Adam's, as for every WGAN with this penalty")
     critic_steps: int = Field(5, ge=1, description="lessons of the critic for each step of the generator")
     penalty: float = Field(10.0, ge=0, description="λ, the weight of the gradient penalty")
     longest: int | None = Field(None, ge=1, description="tokens at the end of the curriculum; None: the batch's")
+    lengths: Literal["variable", "fixed"] = Field(
+        "variable", description="a step's length: anything up to the curriculum's, or always that"
+    )
     helped: bool = Field(True, description="all tokens but the last are the data's, where the length is more than one")
 
 
@@ -42,7 +49,7 @@ class RecurrentGAN(Algorithm):
     Settings: ClassVar[type[AlgorithmSettings]] = RecurrentGANSettings
     keeps_newest: ClassVar[bool] = True
     settings: RecurrentGANSettings
-    critic: ConvolutionalDiscriminator
+    critic: nn.Module
     _optimiser: torch.optim.Optimizer
     _fleet: Fleet
 
@@ -53,9 +60,14 @@ class RecurrentGAN(Algorithm):
                 why="its generator begins with noise",
                 next="write `model: {kind: noise-lstm}`",
             )
-        self.critic = ConvolutionalDiscriminator(model.vocabulary.size, self.settings.critic).to(model.device)
-        rate = {"learning_rate": self.settings.critic_learning_rate}
+        self.critic = self._critic_for(model.vocabulary.size).to(model.device)
+        rate = {"learning_rate": self.settings.critic_learning_rate, "betas": self.settings.critic_betas}
         self._optimiser, self._fleet = build_optimiser(self.critic, optimiser.model_copy(update=rate)), fleet
+
+    def _critic_for(self, size: int) -> nn.Module:
+        if self.settings.convolution is None:
+            return RecurrentCritic(size, self.settings.critic)
+        return ConvolutionalDiscriminator(size, self.settings.convolution)
 
     def networks(self) -> dict[str, nn.Module]:
         return {"critic": self.critic}
@@ -65,11 +77,14 @@ class RecurrentGAN(Algorithm):
 
     def loss(self, model: NeuralLanguageModel, batch: TokenBatch, step: Step) -> Loss:
         assert isinstance(model, NoiseLSTM)
-        length = curriculum_length(min(self.settings.longest or batch.tokens.shape[1], batch.tokens.shape[1]), step)
+        longest = min(self.settings.longest or batch.tokens.shape[1], batch.tokens.shape[1])
+        length = curriculum_length(longest, step)
+        if self.settings.lengths == "variable":
+            length = 1 + int(Draws(step.seed).uniform(0, 0, 1, stream=_LENGTH) * length)
         tokens = padded_with_end(batch, model)[:, :length]
         logged = self._teach_critic(model, tokens, step)
         emitted = self._emitted(model, tokens, (*step.seed, 0))
-        logged |= alikeness(generate(model, len(tokens), batch.tokens.shape[1], seed=step.seed).tokens)
+        logged |= alikeness(generate(model, len(tokens), longest, seed=step.seed).tokens)
         by_token = batch.tokens.shape[1]  # the loop divides by tokens, the critic's mean is over sequences
         return Loss(-self.critic(emitted).sum() * by_token, logged={**logged, "length": float(length)})
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from offscript.models.language_model import SCORE_BUDGET, LanguageModel
-from offscript.sampling.randomness import Draws, draw
+from offscript.sampling.randomness import Draws, draw_of_rows
 
 
 @dataclass(frozen=True)
@@ -32,14 +32,18 @@ class Branches:
 class BranchedReading:
     """A model that reads roll-ins [rows, time] and, beside them, every branch that has begun."""
 
-    def __init__(self, model: LanguageModel, roll_ins: Tensor, branches: Branches) -> None:
-        self._model, self._roll_ins, self._branches = model, roll_ins, branches
+    def __init__(self, model: LanguageModel, roll_ins: Tensor, branches: Branches, *, normalised: bool = True) -> None:
+        self._roll_ins, self._branches = roll_ins, branches
+        self._advance = model.advance if normalised else model.advance_unnormalised
         self._position, self._begun = 0, 0
         self._log_probs, self._state = model.start(len(roll_ins))
 
     @property
     def log_probs(self) -> Tensor:
-        """What the roll-ins and, below them, the branches that began earlier say comes next: [rows + begun, V]."""
+        """What the roll-ins and, below them, the branches that began earlier say comes next: [rows + begun, V].
+
+        Without normalisation a constant may be missing in each row.
+        """
         return self._log_probs
 
     def begin(self) -> Tensor:
@@ -55,7 +59,7 @@ class BranchedReading:
     def read(self, tokens: Tensor) -> None:
         """Go one position further: the branches by their tokens [begun], the roll-ins by their own."""
         read = torch.cat([self._roll_ins[:, self._position], tokens])
-        self._log_probs, self._state = self._model.advance(self._state, read)
+        self._log_probs, self._state = self._advance(self._state, read)
         self._position += 1
 
 
@@ -100,15 +104,15 @@ def _rolled_out(
 ) -> Tensor:
     tokens = roll_ins[branches.rows]
     going = torch.ones(len(branches), dtype=torch.bool, device=tokens.device)
-    reading, time = BranchedReading(model, roll_ins, branches), tokens.shape[1]
+    reading, time = BranchedReading(model, roll_ins, branches, normalised=False), tokens.shape[1]
+    highest = int(numbers.max()) + 1
     for position in range(time):
         places, earlier = reading.begin(), int((branches.positions < position).sum())
         begun, drawn = len(places), len(places) if forced is None else earlier
         chosen = tokens[:begun, position]
         if drawn:
-            log_probs = reading.log_probs[len(roll_ins) :] if drawn == earlier else reading.log_probs[places]
-            uniform = draws.uniform(position, 0, int(numbers.max()) + 1).squeeze(1).to(tokens.device)
-            chosen[:drawn] = draw(log_probs, uniform[numbers[:drawn]])
+            uniform = draws.uniform(position, 0, highest).squeeze(1).to(tokens.device)
+            chosen[:drawn] = draw_of_rows(reading.log_probs, places[:drawn], uniform[numbers[:drawn]])
         if forced is not None:
             chosen[drawn:] = forced[drawn:begun]
         if end is not None:

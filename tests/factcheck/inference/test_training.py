@@ -44,6 +44,8 @@ class Killer:
         if step == self._after:
             raise KilledError
 
+    def note(self, step: int, text: str) -> None: ...
+
     def validated(self, step: int, nll: float, best: float) -> None:
         pass
 
