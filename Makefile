@@ -58,7 +58,7 @@ fuzz: $(VENV)/installed-dev  ## Damaged inputs for every reader and command, for
 	PYTHONPATH=tools $(BIN)/python -m fuzzing --seconds $(SECONDS) $(ARGS)
 
 mutants: $(VENV)/installed-dev  ## Change the code a little, 150 times, and count how often the tests notice; ARGS="--only means"
-	OMP_NUM_THREADS=1 $(BIN)/python tools/mutants.py $(ARGS)
+	OMP_NUM_THREADS=1 PYTHONPATH=tools $(BIN)/python -m mutants $(ARGS)
 
 kills: $(VENV)/installed-dev  ## Kill training, audits, indexing, sweeps and studies 200 times, and compare what they end with
 	OMP_NUM_THREADS=1 $(BIN)/python tools/kills.py $(ARGS)

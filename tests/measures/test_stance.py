@@ -73,8 +73,9 @@ def test_paired_differences_of_equal_and_of_different_models() -> None:
 
 
 def test_calibration_of_a_worked_example() -> None:
-    pairs = PairSet("p", STANCES, tuple(Pair("c", (), label, str(n)) for n, label in enumerate(("agree", "discuss"))))
-    found = run_of(pairs, np.array([[0.8, 0.1, 0.05, 0.05], [0.6, 0.2, 0.1, 0.1]]))
+    labels = ("agree", "discuss") * 50
+    pairs = PairSet("p", STANCES, tuple(Pair("c", (), label, str(n)) for n, label in enumerate(labels)))
+    found = run_of(pairs, np.array([[0.8, 0.1, 0.05, 0.05], [0.6, 0.2, 0.1, 0.1]] * 50))
     figures = {entry.name: entry for entry in measure_stance(found, recipe={})}
     assert figures["calibration_error"].value == pytest.approx((0.2 + 0.6) / 2)
     assert figures["calibration_error"].higher_is_better is False

@@ -53,9 +53,13 @@ def test_figures_by_hand(four: VerdictRun) -> None:
             "f1.NOT ENOUGH INFO": 1,
             "macro_f1": 7 / 9,
             "fever_score": 2 / 4,
-            "calibration_error": (0.05 + 0.45 + 0.25 + 0.65) / 4,
         }
     )
+
+
+def test_many_claims_have_a_calibration_error_by_hand() -> None:
+    run = _judged([0, 0, 0, 1] * 25, [0] * 100, [0.95, 0.55, 0.75, 0.65] * 25, [True] * 100)
+    assert _values(run)["calibration_error"] == pytest.approx((0.05 + 0.45 + 0.25 + 0.65) / 4)
 
 
 def test_with_claims_of_two_labels_the_macro_average_is_over_two() -> None:

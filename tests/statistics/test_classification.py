@@ -90,16 +90,26 @@ def test_whole_groups_that_are_right_or_wrong_count_as_one_item_each() -> None:
 
 
 def test_calibration_by_hand_and_reliability() -> None:
-    confidence = np.array([0.95, 0.55, 0.75, 0.65])
-    probabilities = np.column_stack([confidence, 1 - confidence, np.zeros(4)])
-    run = run_of([0, 0, 0, 1], [0, 0, 0, 0], probabilities=probabilities)
+    confidence = np.array([0.95, 0.55, 0.75, 0.65] * 25)
+    probabilities = np.column_stack([confidence, 1 - confidence, np.zeros(100)])
+    run = run_of([0, 0, 0, 1] * 25, [0] * 100, probabilities=probabilities)
     assert run.confidence.tolist() == confidence.tolist()
     error = classification_scores(run, seed=1)["calibration_error"]
     assert error.value == pytest.approx((0.05 + 0.45 + 0.25 + 0.65) / 4)
-    assert error.interval.lower == 0.0
+    assert error.interval.lower > 0.0
     bins = reliability(run)
     assert [each.confidence for each in bins] == pytest.approx([0.55, 0.65, 0.75, 0.95])
     assert [each.right.value for each in bins] == [1, 0, 1, 1]
+    assert [each.claims for each in bins] == [25] * 4
+
+
+def test_fewer_than_a_hundred_items_have_no_calibration_error() -> None:
+    """Its interval held the truth in all of 600 samples of 20: it was from 0 to next to 1."""
+    confidence = np.linspace(0.4, 0.99, 100)
+    probabilities = np.column_stack([confidence, 1 - confidence, np.zeros(100)])
+    for n in (99, 100):
+        run = run_of([0, 1, 0] * 33 + [0] * (n - 99), [0] * n, probabilities=probabilities[:n])
+        assert ("calibration_error" in classification_scores(run, seed=1, resamples=100)) is (n == 100)
 
 
 def test_a_calibrated_model_may_have_no_calibration_error() -> None:

@@ -53,12 +53,17 @@ def means_rows() -> Iterator[Case]:
 
 def shares_rows() -> Iterator[Case]:
     """Shares, exact over the binomial distribution, and means of 0/1 values."""
-    for n in (2, 10, 20, 100, 1000):
+    for n in (1, 2, 10, 20, 100, 1000):
 
         def every(_rng: np.random.Generator, _repeats: int, n: int = n) -> float:
             return float(np.mean([_share_coverage(n, share) for share in np.linspace(0.01, 0.5, 50)]))
 
-        yield Case("share (`proportion_interval`)", f"{n} trials", "average over shares .01 to .5", every)
+        yield Case(
+            "share (`proportion_interval`)",
+            f"{n} {'trial' if n == 1 else 'trials'}",
+            "average over shares .01 to .5",
+            every,
+        )
 
     def rare(rng: np.random.Generator, repeats: int) -> float:
         return covered_along(mean_by_length((rng.random((20, repeats)) < 0.01).astype(float)).by_length, 0.01)

@@ -61,7 +61,7 @@ def left_out_rows() -> Iterator[Case]:
     def distinct(sample: npt.NDArray[np.int64]) -> float:
         return len(np.unique(sample)) / sample.size
 
-    for n in (20, 100):
+    for n in (3, 20, 100):
 
         def share_of_distinct(rng: np.random.Generator, repeats: int, n: int = n) -> float:
             samples = rng.choice(200, (repeats, n, 10), p=frequencies)
@@ -82,11 +82,10 @@ def left_out_rows() -> Iterator[Case]:
             sums = np.stack([np.bincount(part, minlength=20) for part in rng.choice(20, (50, n // 50), p=shifted)])
             without = 0.5 * np.abs((sums.sum(axis=0) - sums) / (n - n // 50) - reference).sum(axis=1)
             value = np.array([0.5 * np.abs(sums.sum(axis=0) / n - reference).sum()])
-            parts = [_distance_of_parts(sums, count, reference) for count in (2, 4)]
+            halves, quarters = (_distance_of_parts(sums, count, reference) for count in (2, 4))
             errors = leave_out_errors(value, [without[:, None]])
-            unbiased = Unbiased.extrapolated(value, *parts)
-            allowed = Unbiased(value, unbiased.lower, value)
-            held.append(leave_out_profile(value, errors, 50, level=0.95, unbiased=allowed).average.interval)
+            unbiased = Unbiased.where_it_matters(value, halves, quarters, float(errors[-1]))
+            held.append(leave_out_profile(value, errors, 50, level=0.95, unbiased=unbiased).average.interval)
         return covered(held, truth)
 
     for n in (500, 2000):

@@ -207,19 +207,11 @@ def _figures_of(
 
 
 def _unbiased(table: FloatArray, errors: FloatArray, subsets: _Subsets) -> Unbiased | None:
-    """The figure without its bias, where that matters even if it falls at the fastest pace.
-
-    It is taken off if it is more than three standard errors of the average over lengths, and given room if it is more
-    than half of one: to take a small one off would add more doubt than it removes.
-    """
+    """The figure without its bias, where that matters."""
     whole, halves, quarters = table[0], table[subsets.halves], table[subsets.quarters]
     if not len(quarters) or not np.isfinite(table).all():
         return None
-    found = Unbiased.extrapolated(whole, halves.mean(axis=0), quarters.mean(axis=0))
-    least = (whole - found.upper).mean()
-    if least > 3 * errors[-1]:
-        return found
-    return Unbiased(whole, found.lower, whole) if 2 * least > errors[-1] else None
+    return Unbiased.where_it_matters(whole, halves.mean(axis=0), quarters.mean(axis=0), float(errors[-1]))
 
 
 def _indicator_figures(marginals: Marginals, *, seed: Seed, level: float, resamples: int) -> dict[str, Figure]:

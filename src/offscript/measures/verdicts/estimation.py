@@ -65,15 +65,15 @@ def is_proven(evidence: Sequence[frozenset[Place]], check: Check) -> bool:
 def measure_verdicts(
     run: VerdictRun, *, recipe: Mapping[str, Any], seed: int = 1, resamples: int = RESAMPLES
 ) -> list[Measurement]:
-    """`accuracy`, `macro_f1`, `f1.<label>`, `fever_score` and `calibration_error`, with intervals over claims.
+    """`accuracy`, `macro_f1`, `f1.<label>`, `fever_score` and, from 100 claims on, `calibration_error`, with intervals.
 
     F1 is of the verdicts that occur among the right ones: with claims of two labels, as in lines 4 and 5 of Table 2.2,
     the macro average is over two.
     """
     began, n = time.perf_counter(), len(run.gold)
     figures = classification_scores(run, seed=seed, resamples=resamples)
-    calibration = figures.pop("calibration_error")
-    figures |= {"fever_score": proportion_interval(int(run.fever.sum()), n), "calibration_error": calibration}
+    calibration = {name: figures.pop(name) for name in ("calibration_error",) if name in figures}
+    figures |= {"fever_score": proportion_interval(int(run.fever.sum()), n), **calibration}
     per_item = {"accuracy": run.right, "fever_score": run.fever}
     shared: dict[str, Any] = {
         "n": n,

@@ -1,0 +1,18 @@
+"""Change the code a little, many times, and count how often the tests notice.
+
+    make mutants ARGS="--count 200 --seed 1"                        a random sample of changes
+    PYTHONPATH=tools python -m mutants --only means --count 20      changes of modules whose path contains "means"
+    PYTHONPATH=tools python -m mutants --report                     what is known so far
+
+A change (mutant) swaps one operator or constant in `statistics/`, `measures/` or `sampling/`. The tests of these
+packages run once with a tracer, which notes the lines that each test reaches. For every change, the tests that reach
+its line run in a forked process, fast ones first, with the changed function in the place of the real one; the files
+stay as they are. Results go to a file, so that a later run goes on. Survivors that no test can notice, because the
+program means the same, are named with the reason in `judged.yaml`.
+"""
+
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+SOURCE, TESTS = REPOSITORY / "src", REPOSITORY / "tests"
+PACKAGES = ("statistics", "measures", "sampling")

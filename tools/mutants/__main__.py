@@ -1,0 +1,190 @@
+"""The command line: trace the tests, run a sample of changes, report."""
+
+import argparse
+import contextlib
+import functools
+import importlib
+import json
+import os
+import random
+import re
+import sys
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+from mutants import PACKAGES, REPOSITORY, SOURCE, TESTS
+from mutants.changes import Mutant, mutants_of
+
+JUDGED = Path(__file__).with_name("judged.yaml")
+MOST_SECONDS = 12.0  # of traced tests for one change, fast ones first
+SLOWEST = 12.0
+MOST_TESTS = 60
+
+
+def main() -> None:
+    """Run a sample, or report on what was run."""
+    parser = argparse.ArgumentParser(description="Change the code a little, and count how often the tests notice.")
+    parser.add_argument("--count", type=int, default=150, help="changes to try, those of earlier runs included")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", default="", help="modules whose path contains this")
+    parser.add_argument("--match", default="", help="changes whose name, as printed, matches this regular expression")
+    parser.add_argument("--again", action="store_true", help="run those that survived once more")
+    parser.add_argument("--results", type=Path, default=REPOSITORY / "mutants.jsonl")
+    parser.add_argument("--reach", type=Path, default=REPOSITORY / "mutants_reach.json", help="lines of each test")
+    parser.add_argument("--report", action="store_true", help="run nothing")
+    asked = parser.parse_args()
+    os.chdir(REPOSITORY)
+    sample = _sample(asked.only, asked.match, asked.seed, asked.count)
+    if not asked.report:
+        _load_libraries()
+        folders = sorted({str(TESTS / mutant.path.relative_to(SOURCE / "offscript").parts[0]) for mutant in sample})
+        _trace(asked.reach, folders)
+        known = _known(asked.results)
+        left = [
+            mutant
+            for mutant in sample
+            if mutant.key not in known or (asked.again and known[mutant.key]["outcome"] in ("survived", "no test"))
+        ]
+        _run(left, asked.reach, asked.results)
+    known = _known(asked.results)
+    _report([mutant for mutant in sample if mutant.key in known], known)
+
+
+def _sample(only: str, match: str, seed: int, count: int) -> list[Mutant]:
+    paths = [path for package in PACKAGES for path in sorted((SOURCE / "offscript" / package).rglob("*.py"))]
+    mutants = [mutant for path in paths if only in str(path) for mutant in mutants_of(path)]
+    random.Random(seed).shuffle(mutants)
+    return [mutant for mutant in mutants if re.search(match, mutant.key)][:count]
+
+
+def _known(path: Path) -> dict[str, dict[str, Any]]:
+    if not path.exists():
+        return {}
+    entries = (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines())
+    return {entry["key"]: entry for entry in entries}
+
+
+def _load_libraries() -> None:
+    """What every child would import again; nothing of offscript, whose modules are changed."""
+    sys.path.insert(0, str(SOURCE))
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    for name in ("numpy", "scipy.stats", "torch", "numba", "pydantic", "hypothesis", "pytest", "transformers"):
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+
+
+def _trace(path: Path, folders: list[str]) -> None:
+    """Run the tests that no earlier run has traced, in a child, which imports what is changed later."""
+    import pytest
+
+    from mutants.reach import Tracer
+    from mutants.trial import OPTIONS
+
+    child = os.fork()
+    if child == 0:
+        code = 70
+        try:
+            code = int(pytest.main([*OPTIONS, *folders], plugins=[Tracer(path)]))
+        finally:
+            os._exit(code)
+    os.waitpid(child, 0)
+
+
+def _run(left: list[Mutant], reach: Path, results: Path) -> None:
+    """Changes in functions in one child that has imported all; the others in a child each."""
+    import pytest
+
+    from mutants import trial
+    from mutants.reach import load_reach
+
+    tests = load_reach(reach)
+    by_line: dict[tuple[str, int], list[str]] = defaultdict(list)
+    for name in sorted(tests, key=lambda name: tests[name]["seconds"]):
+        for file, lines in tests[name]["lines"].items():
+            for line in lines:
+                by_line[file, line].append(name)
+
+    def note(mutant: Mutant, outcome: str, seconds: float) -> None:
+        entry = {"key": mutant.key, "line": mutant.line, "outcome": outcome, "seconds": round(seconds, 1)}
+        with results.open("a", encoding="utf-8") as stream:
+            stream.write(json.dumps(entry) + "\n")
+        print(f"{outcome:9} {seconds:5.1f} s  line {mutant.line}: {mutant.key}", flush=True)
+
+    inside, outside = [], []
+    for mutant in left:
+        names, seconds = _chosen(mutant, by_line, tests)
+        (inside if mutant.function else outside).append((mutant, names, seconds))
+    if inside:
+        child = os.fork()
+        if child == 0:
+            wanted = sorted({name for _, names, _ in inside for name in names})
+            files = sorted({name.partition("::")[0] for name in wanted})
+            try:
+                pytest.main(["-s", *trial.OPTIONS, *files], plugins=[trial.Trials(inside, note)])
+            finally:
+                os._exit(0)
+        os.waitpid(child, 0)
+    for mutant, names, seconds in outside:
+        if names:
+            run = functools.partial(trial.import_changed, mutant, names)
+            note(mutant, *trial.in_child(run, trial.SPARE * seconds + 60))
+        else:
+            note(mutant, "no test", 0.0)
+
+
+def _chosen(
+    mutant: Mutant, by_line: dict[tuple[str, int], list[str]], tests: dict[str, dict[str, Any]]
+) -> tuple[list[str], float]:
+    """Names of tests that reach the change, fast ones and those of the module's own file first, and their seconds.
+
+    A line of a module or of a class runs when it is imported, so that every test of the module's functions counts.
+    """
+    file = str(mutant.path.relative_to(SOURCE))
+    if mutant.function:
+        names = by_line[file, mutant.line] or by_line[file, mutant.function]  # a line within an expression
+    else:
+        names = sorted(
+            {name for (path, _), found in by_line.items() if path == file for name in found},
+            key=lambda name: tests[name]["seconds"],
+        )
+    stem, folder = mutant.path.stem, mutant.path.parent.name
+    noun = folder if stem in ("__init__", "estimation") else stem.strip("_")
+    own = [name for name in names if noun in name.partition("::")[0]]
+    chosen: list[str] = []
+    seconds = 0.0
+    for name in dict.fromkeys([*own[: MOST_TESTS // 2], *names]):
+        taken = tests[name]["seconds"]
+        if len(chosen) < MOST_TESTS and taken < SLOWEST and (seconds + taken < MOST_SECONDS or not chosen):
+            chosen.append(name)
+            seconds += taken
+    return chosen, seconds
+
+
+def _report(sample: list[Mutant], known: dict[str, dict[str, Any]]) -> None:
+    import yaml
+
+    from offscript.statistics import proportion_interval
+
+    judged = yaml.safe_load(JUDGED.read_text(encoding="utf-8")) or {}
+    outcomes = {mutant.key: known[mutant.key]["outcome"] for mutant in sample}
+    noticed = [key for key, outcome in outcomes.items() if outcome in ("killed", "timeout")]
+    survivors = [key for key, outcome in outcomes.items() if outcome in ("survived", "no test")]
+    same = [key for key in survivors if key in judged]
+    print(f"\n{len(outcomes)} changes: {dict(Counter(outcomes.values()))}")
+    for label, without in (("all", 0), ("without those that change nothing", len(same))):
+        tried = len(noticed) + len(survivors) - without
+        if tried < 2:
+            continue
+        interval = proportion_interval(len(noticed), tried).interval
+        share = len(noticed) / tried
+        print(
+            f"score, {label}: {share:.1%} of {tried} ({interval.lower:.1%} to {interval.upper:.1%}, {interval.method})"
+        )
+    for key in sorted(survivors):
+        what = "survived" if outcomes[key] == "survived" else "no test "
+        print(f"{what}: {key}" + (f"\n          judged: {judged[key]}" if key in judged else ""))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,135 @@
+"""The changes that can be made to a module, and the changed code."""
+
+import ast
+import functools
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType
+
+from mutants import SOURCE
+
+_SWAPS: dict[type[ast.AST], tuple[type[ast.AST], str]] = {
+    ast.Lt: (ast.LtE, "< to <="),
+    ast.LtE: (ast.Lt, "<= to <"),
+    ast.Gt: (ast.GtE, "> to >="),
+    ast.GtE: (ast.Gt, ">= to >"),
+    ast.Eq: (ast.NotEq, "== to !="),
+    ast.NotEq: (ast.Eq, "!= to =="),
+    ast.Add: (ast.Sub, "+ to -"),
+    ast.Sub: (ast.Add, "- to +"),
+    ast.Mult: (ast.Div, "* to /"),
+    ast.Div: (ast.Mult, "/ to *"),
+    ast.FloorDiv: (ast.Mult, "// to *"),
+    ast.Mod: (ast.Mult, "% to *"),
+    ast.Pow: (ast.Mult, "** to *"),
+    ast.And: (ast.Or, "and to or"),
+    ast.Or: (ast.And, "or to and"),
+    ast.Is: (ast.IsNot, "is to is not"),
+    ast.IsNot: (ast.Is, "is not to is"),
+    ast.In: (ast.NotIn, "in to not in"),
+    ast.NotIn: (ast.In, "not in to in"),
+    ast.BitAnd: (ast.BitOr, "& to |"),
+    ast.BitOr: (ast.BitAnd, "| to &"),
+}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One change: the number of the place among those of the module.
+
+    Attributes:
+        path: The module's file.
+        place: Which of the module's places is changed.
+        line: Of that place.
+        change: What becomes of it.
+        text: The line as it stands.
+        function: The first line of the innermost function around it; 0 where the module or a class is.
+    """
+
+    path: Path
+    place: int
+    line: int
+    change: str
+    text: str
+    function: int
+
+    @property
+    def key(self) -> str:
+        """What names it across runs: it stays as long as the line does."""
+        return f"{self.path.relative_to(SOURCE / 'offscript')}: {self.text} [{self.change}]"
+
+    @property
+    def module(self) -> str:
+        """The dotted name of the module."""
+        parts = self.path.relative_to(SOURCE).with_suffix("").parts
+        return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+    def code(self) -> CodeType:
+        """The changed module, compiled."""
+        tree = ast.parse(self.path.read_text(encoding="utf-8"))
+        for place, (_, _, apply, _) in enumerate(_places(tree)):
+            if place == self.place:
+                apply()
+                break
+        for node in ast.walk(tree):
+            if isinstance(node, ast.UnaryOp) and isinstance(node.op, _Same):
+                node.op, node.operand = ast.Not(), ast.UnaryOp(ast.Not(), node.operand)
+        return compile(ast.fix_missing_locations(tree), str(self.path), "exec")
+
+
+def mutants_of(path: Path) -> list[Mutant]:
+    """Every change of a module."""
+    text = path.read_text(encoding="utf-8")
+    lines, seen, mutants = text.splitlines(), Counter[str](), []
+    for place, (line, function, _, change) in enumerate(_places(ast.parse(text))):
+        told = " ".join(lines[line - 1].split())
+        seen[f"{told} {change}"] += 1
+        number = seen[f"{told} {change}"]
+        mutants.append(Mutant(path, place, line, change if number == 1 else f"{change}, {number}", told, function))
+    return mutants
+
+
+def _places(tree: ast.Module) -> Iterator[tuple[int, int, Callable[[], object], str]]:
+    """Line, line of the function, what changes the tree there, and the change; always in the same order."""
+    for node, function in _code(tree, 0):
+        if isinstance(node, ast.Compare):
+            for index, operator in enumerate(node.ops):
+                other, change = _SWAPS[type(operator)]
+                yield node.lineno, function, functools.partial(node.ops.__setitem__, index, other()), change
+        elif isinstance(node, ast.BinOp | ast.BoolOp) and type(node.op) in _SWAPS:
+            other, change = _SWAPS[type(node.op)]
+            yield node.lineno, function, functools.partial(setattr, node, "op", other()), change
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not | ast.USub):
+            sign = "not x to x" if isinstance(node.op, ast.Not) else "-x to x"
+            replaced = ast.UAdd() if sign[0] == "-" else _Same()
+            yield node.lineno, function, functools.partial(setattr, node, "op", replaced), sign
+        elif isinstance(node, ast.Constant) and isinstance(node.value, bool | int | float):
+            other = not node.value if isinstance(node.value, bool) else node.value + 1
+            yield (
+                node.lineno,
+                function,
+                functools.partial(setattr, node, "value", other),
+                f"{node.value} to {other}",
+            )
+
+
+class _Same(ast.Not):
+    """Twice not: the truth of what follows."""
+
+
+def _code(node: ast.AST, function: int) -> Iterator[tuple[ast.AST, int]]:
+    """All nodes but annotations, messages of errors, and formats of texts, each with the function it stands in."""
+    if isinstance(node, ast.Raise | ast.JoinedStr | ast.Assert):
+        return
+    yield node, function
+    for name, value in ast.iter_fields(node):
+        if name in ("annotation", "returns", "type_params"):
+            continue
+        within = function
+        if name == "body" and isinstance(node, ast.FunctionDef):
+            within = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.AST):
+                yield from _code(child, within)
