@@ -324,3 +324,20 @@ def test_diversity_and_samples_are_measured_of_texts_alone(served: Any) -> None:
     assert {entry.name for entry in answer.measurements} >= {"self_bleu_2", "distinct_1", "repetition"}
     shown = question("samples").answer(subject, question("samples").settings({"samples": 3, "length": 8}), Silent())
     assert len(shown.exhibits[0]["columns"][0]["texts"]) == 3
+
+
+def test_an_answer_without_end_is_refused(served: Any, named: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from offscript.models.endpoints import client
+
+    monkeypatch.setattr(client, "LARGEST", 1000)
+    served.failures = [(200, {}, b"x" * 2000)]
+    assert "sends more than" in _told(lambda: load_model(named).gives)
+
+
+def test_nothing_more_is_sent_after_a_failure(served: Any, named: str) -> None:
+    model = load_model(f"{named},concurrency=2")
+    assert model.mode is Mode.echo_ids
+    before = len(served.asked)
+    served.failures = [(400, {}, b'{"error": "no"}')]
+    _told(lambda: model.log_likelihoods(torch.randint(3, 31, (60, 6), generator=torch.Generator().manual_seed(1))))
+    assert len(served.asked) - before < 10

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import random
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
@@ -23,6 +24,9 @@ _AGAIN = (408, 409, 425, 429, 500, 502, 503, 504, 529)
 
 FIRST_WAIT, LONGEST_WAIT, LONGEST_ASKED = 0.5, 30.0, 120.0
 """Seconds before the second try, the most before a later one, and the most that a server may ask for."""
+
+LARGEST = 1 << 26
+"""Bytes of an answer; those with the whole vocabulary of a large model have some ten million."""
 
 _LAYOUT = 1
 """Of what is kept; another number does not find what an earlier version kept."""
@@ -81,24 +85,27 @@ class Client:
         return [answers[key] for key in keys]
 
     def _fetched(self, path: str, wanted: Mapping[str, tuple[dict[str, Any], int]]) -> dict[str, Any]:
-        """Send all; at the first failure what has not begun is left, and what is under way is waited for and kept."""
+        """Send all; at the first failure, or Ctrl-C, nothing more is sent, and what is under way is kept."""
+        stopping = threading.Event()
         with ThreadPoolExecutor(min(self.manners.concurrency, len(wanted))) as pool:
-            jobs = {key: pool.submit(self._answer, path, key, *each) for key, each in wanted.items()}
-            done, waiting = wait(jobs.values(), return_when=FIRST_EXCEPTION)
-            for job in waiting:
-                job.cancel()
-            failed = [job for job in done if job.exception() is not None]
-            if failed:
-                failed[0].result()
+            jobs = {key: pool.submit(self._answer, path, key, *each, stopping) for key, each in wanted.items()}
+            try:
+                done, _ = wait(jobs.values(), return_when=FIRST_EXCEPTION)
+            finally:
+                stopping.set()
+                for job in jobs.values():
+                    job.cancel()
+            for job in done:
+                job.result()
             return {key: job.result() for key, job in jobs.items()}
 
-    def _answer(self, path: str, key: str, payload: dict[str, Any], most_tokens: int) -> Any:
-        """One answer, tried several times; each try counts as a request."""
+    def _answer(self, path: str, key: str, payload: dict[str, Any], most_tokens: int, stopping: threading.Event) -> Any:
+        """One answer, tried several times, until the others are stopped; each try counts as a request."""
         for attempt in range(self.manners.retries + 1):
             self.ledger.reserve(most_tokens)
             began = time.monotonic()
             try:
-                response = self._http.post(f"{self.address.url}/{path}", json=payload)
+                response = self._posted(path, payload)
             except httpx.TransportError as fault:
                 # Nobody knows whether it was served: its tokens stay counted.
                 problem, pause = f"{type(fault).__name__}: {fault}" if str(fault) else type(fault).__name__, 0.0
@@ -110,13 +117,24 @@ class Client:
                 if response.status_code not in _AGAIN:
                     raise self._refusal(response, problem)
                 pause = _asked_pause(response)
-            if attempt < self.manners.retries:
-                time.sleep(max(pause, min(LONGEST_WAIT, FIRST_WAIT * 2**attempt) * random.uniform(0.5, 1)))
+            wanted = max(pause, min(LONGEST_WAIT, FIRST_WAIT * 2**attempt) * random.uniform(0.5, 1))
+            if attempt < self.manners.retries and stopping.wait(wanted):
+                break
         raise OffscriptError(
             f"{self.address.url} does not answer after {self.manners.retries + 1} tries",
             why=problem,
             next="run the same command again later: answers so far are kept, and none is asked for twice",
         )
+
+    def _posted(self, path: str, payload: Mapping[str, Any]) -> httpx.Response:
+        """The response, read up to a limit: nobody knows what a server sends."""
+        with self._http.stream("POST", f"{self.address.url}/{path}", json=payload) as response:
+            content = bytearray()
+            for piece in response.iter_bytes():
+                content += piece
+                if len(content) > LARGEST:
+                    raise OffscriptError(f"{self.address.url} sends more than {LARGEST >> 20} MB", next="lower top=")
+        return httpx.Response(response.status_code, headers=_plain(response.headers), content=bytes(content))
 
     def _kept(self, key: str, response: httpx.Response, most_tokens: int, seconds: float) -> Any:
         try:
@@ -173,6 +191,11 @@ class Client:
     def _key_of(self, path: str, payload: Mapping[str, Any]) -> str:
         asked = json.dumps([_LAYOUT, self.address.url, path, payload], sort_keys=True, ensure_ascii=True)
         return hashlib.sha256(asked.encode()).hexdigest()
+
+
+def _plain(headers: httpx.Headers) -> dict[str, str]:
+    """What is read of the headers; the content is no longer packed as they say."""
+    return {name: headers[name] for name in ("content-type", "retry-after") if name in headers}
 
 
 def _kind(response: httpx.Response) -> str:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from offscript.errors import OffscriptError
+from offscript.errors import OffscriptError, explaining
 
 _WAIT = 60.0
 """Seconds that a process waits for another one which writes to the same ledger."""
@@ -51,22 +51,20 @@ class Ledger:
     @property
     def spent(self) -> tuple[int, int]:
         """Requests and tokens so far."""
-        with self._using:
-            requests, tokens = self._connection.execute("SELECT requests, tokens FROM spent").fetchone()
+        requests, tokens = self._row("SELECT requests, tokens FROM spent")
         return int(requests), int(tokens)
 
     @property
     def pace(self) -> float:
         """Tokens per second of one connection so far; 0 where nothing was asked yet."""
-        with self._using:
-            seconds, drawn = self._connection.execute("SELECT seconds, drawn FROM spent").fetchone()
+        seconds, drawn = self._row("SELECT seconds, drawn FROM spent")
         return float(drawn / seconds) if seconds else 0.0
 
     def find(self, key: str) -> Any:
         """A kept answer, or None."""
-        with self._using:
-            row = self._connection.execute("SELECT answer FROM answers WHERE key = ?", (key,)).fetchone()
-        return None if row is None else json.loads(zlib.decompress(row[0]))
+        row = self._row("SELECT answer FROM answers WHERE key = ?", key)
+        with explaining(f"an answer in {self.path} is damaged", next="delete the file", also=(zlib.error,)):
+            return None if row is None else json.loads(zlib.decompress(row[0]))
 
     def reserve(self, tokens: int) -> None:
         """Count a request that is about to be sent, and the most tokens it can take; refuse it beyond the budget."""
@@ -104,6 +102,13 @@ class Ledger:
                 why=f"{used:,} are used and the next request may take {more:,}; all answers so far are kept",
                 next=f"raise max_{what}= in the model string and run the same command again",
             )
+
+    def _row(self, question: str, *values: str) -> Any:
+        try:
+            with self._using:
+                return self._connection.execute(question, values).fetchone()
+        except sqlite3.Error as fault:
+            raise OffscriptError(f"cannot read {self.path}", why=str(fault), next="delete the file") from fault
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
