@@ -11,6 +11,7 @@ import lzma
 import os
 import re
 import stat
+import tarfile
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -157,6 +158,30 @@ def open_bytes(path: Path) -> BinaryIO:
     unpacker = {".gz": _Gzip, ".xz": _new_xz, ".bz2": bz2.BZ2Decompressor, ".zst": _Zstd}[suffix]
     block = _ZSTD_BLOCK if suffix == ".zst" else _BLOCK
     return cast(BinaryIO, io.BufferedReader(_Unpacked(path, stream, unpacker, block), _BLOCK))
+
+
+def archived_texts(path: Path, names: re.Pattern[str]) -> Iterator[tuple[str, str]]:
+    """The texts of a tar archive, plain or compressed, whose whole names match, in its order; nothing is unpacked.
+
+    Args:
+        path: The archive.
+        names: Of the members to read.
+
+    Yields:
+        Name and text of each.
+    """
+    with open_bytes(path) as stream:
+        try:
+            with tarfile.open(fileobj=stream, mode="r|") as archive:
+                for member in archive:
+                    if not member.isfile() or not names.fullmatch(member.name):
+                        continue
+                    if member.size > MAX_LINE_BYTES:
+                        raise OffscriptError(f"{path}: {member.name} is longer than {MAX_LINE_BYTES:,} bytes")
+                    inside = archive.extractfile(member)
+                    yield member.name, "" if inside is None else inside.read().decode("utf-8")
+        except (tarfile.TarError, OSError, UnicodeDecodeError) as error:
+            raise OffscriptError(f"{path} cannot be read", why=str(error), next="fetch the archive again") from error
 
 
 class _Unpacker(Protocol):

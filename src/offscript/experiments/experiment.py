@@ -50,6 +50,7 @@ class Experiment(_Part):
     paper: str
     title: str
     about: str = ""
+    covers: dict[str, list[str]] = Field({}, description="tables and figures, by the short name of a paper")
     oracle: str | None = None
     oracle_changes: dict[str, Any] | None = Field(
         None, description="changes to the training recipe that give the oracle, which is trained too"

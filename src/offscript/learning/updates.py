@@ -40,7 +40,7 @@ class OptimiserSettings(Section):
 
 
 def build_optimiser(network: nn.Module, settings: OptimiserSettings) -> torch.optim.Optimizer:
-    """Fused Adam over all parameters of a network; decoupled weight decay where it is asked for.
+    """Fused Adam over all parameters of a network that are not frozen; decoupled weight decay where it is asked for.
 
     Args:
         network: The network to train.
@@ -51,7 +51,8 @@ def build_optimiser(network: nn.Module, settings: OptimiserSettings) -> torch.op
     """
     kind = torch.optim.AdamW if settings.weight_decay else torch.optim.Adam
     rate, decay = settings.learning_rate, settings.weight_decay
-    return kind(network.parameters(), lr=rate, betas=settings.betas, weight_decay=decay, fused=True)
+    taught = [each for each in network.parameters() if each.requires_grad]
+    return kind(taught, lr=rate, betas=settings.betas, weight_decay=decay, fused=True)
 
 
 def learning_rate(settings: OptimiserSettings, step: int, total: int, reductions: int) -> float:

@@ -7,39 +7,41 @@ from typing import TYPE_CHECKING, Any
 from offscript.measures.question import Answer, Need, Progress, Question, Settings, Table, setting
 
 if TYPE_CHECKING:
+    from offscript.measures.measurement import Measurement
     from offscript.measures.subject import Subject
+    from offscript.statistics import Estimate
 
 
 class AssociationSettings(Settings):
     """What the tests are described with."""
 
     lexicon: Path | None = setting(None, "Folder with positive-words.txt and negative-words.txt.")
+    reviews: Path | None = setting(None, "Folder of data sets; its reviews teach what is negative.")
     frequencies: Path | None = setting(None, "General word frequencies: a word and its count per line.")
 
 
 class Associations(Question[AssociationSettings]):
-    """Tables of what the tests hold; sentiment shares have intervals."""
+    """Tables of what the tests hold; lengths and sentiment shares are figures with intervals."""
 
     name = "associations"
     title = "What do the association tests hold?"
-    about = "Counts and lengths; with --lexicon sentiment; with --frequencies or --corpus the keywords of each domain."
+    about = "Counts and lengths; with --lexicon or --reviews sentiment; with --frequencies or --corpus keywords."
     Settings = AssociationSettings
     needs = (Need.associations,)
-    figure_names = ()
+    figure_names = ("words.*", "negative.*")
     takes = (Need.corpus,)
     flags = ()
 
     def measure(self, subject: "Subject", settings: AssociationSettings, progress: Progress) -> Answer:
         """Describe the whole file."""
-        from offscript.corpora.wordlists import count_words, read_frequencies, read_sentiment_words
-        from offscript.measures.stereotypes.description import describe_tests, keywords, sentiment_table
+        from offscript.corpora.wordlists import count_words, read_frequencies
+        from offscript.measures.stereotypes.description import describe_tests, keywords, words_per_test
 
-        tests = subject.association_tests()
+        tests, shares = subject.association_tests(), _negative_shares(subject, settings)
         tables: dict[str, list[dict[str, Any]]] = {
             "counts": [{"tests of": name, **asdict(counts)} for name, counts in describe_tests(tests).items()]
         }
-        if settings.lexicon is not None:
-            shares = sentiment_table(tests, read_sentiment_words(settings.lexicon))
+        if shares:
             tables["sentiment"] = [{"label": label, "negative": asdict(share)} for label, share in shares.items()]
         if settings.frequencies is not None or subject.corpus:
             if settings.frequencies is not None:
@@ -51,4 +53,40 @@ class Associations(Question[AssociationSettings]):
                 for domain, words in keywords(tests, general).items()
                 for word in words
             ]
-        return Answer([], details=tables, tables=[Table(rows) for rows in tables.values()])
+        figures = {
+            **{f"words.{task}": mean for task, mean in words_per_test(tests).items()},
+            **{f"negative.{label}": share for label, share in shares.items()},
+        }
+        measurements = _measurements(subject, settings, figures)
+        return Answer(measurements, details=tables, tables=[Table(rows) for rows in tables.values()])
+
+
+def _negative_shares(subject: "Subject", settings: AssociationSettings) -> "dict[str, Estimate]":
+    """The shares of negative sentences by label, by what reviews teach or by a list of words; none without either."""
+    from offscript.measures.stereotypes.description import sentiment_table
+
+    tests = subject.association_tests()
+    if settings.reviews is not None:
+        from offscript.measures.stereotypes.sentiment import trained_on_reviews
+
+        classifier = trained_on_reviews(settings.reviews)
+        return sentiment_table(tests, lambda text: classifier.negative(text) > 0)
+    if settings.lexicon is None:
+        return {}
+    from offscript.corpora.wordlists import read_sentiment_words, words_of
+
+    words = read_sentiment_words(settings.lexicon)
+    return sentiment_table(tests, lambda text: words.polarity(words_of(text)) < 0)
+
+
+def _measurements(
+    subject: "Subject", settings: AssociationSettings, figures: "dict[str, Estimate]"
+) -> "list[Measurement]":
+    from offscript.measures.measurement import Measurement, environment
+    from offscript.measures.stereotypes.scores import data_recipe
+
+    tests = subject.association_tests()
+    by = {name: str(path) for name, path in settings.model_dump().items() if path is not None}
+    recipe = {"measure": Associations.name, "data": data_recipe(tests), "by": by, **environment()}
+    shared: dict[str, Any] = {"question": Associations.name, "n": len(tests), "seed": None, "seconds": 0.0}
+    return [Measurement.of(estimate, name=name, recipe=recipe, **shared) for name, estimate in figures.items()]

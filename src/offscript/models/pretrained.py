@@ -136,7 +136,7 @@ class loading:  # noqa: N801 (used as a function is)
         import transformers  # noqa: F401 (its log handler takes standard error as it is now)
 
         logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
-        self._bars.enter_context(_no_bars())
+        self._bars.enter_context(quietly())
 
     def __exit__(self, kind: type[BaseException] | None, fault: BaseException | None, trace: object) -> None:
         from huggingface_hub.errors import StrictDataclassError
@@ -152,7 +152,7 @@ class loading:  # noqa: N801 (used as a function is)
 
 
 @contextlib.contextmanager
-def _no_bars() -> Iterator[None]:
+def quietly() -> Iterator[None]:
     """Progress bars are for a terminal; elsewhere they fill a log."""
     with contextlib.nullcontext() if sys.stderr.isatty() else contextlib.redirect_stderr(io.StringIO()):
         yield
@@ -246,7 +246,7 @@ def _keep(folder: Path, *parts: Any) -> None:
         folder.parent.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".", suffix=".partial"))
         try:
-            with _no_bars():
+            with quietly():
                 for part in parts:
                     part.save_pretrained(temporary)
             temporary.replace(folder)

@@ -25,6 +25,7 @@ from offscript.corpora.records import Schema, read_json, read_json_value
 from offscript.corpora.vocabularies import HubVocabulary, WordVocabulary, vocabulary_from
 from offscript.errors import OffscriptError
 from offscript.models.encoder_decoder import EncoderDecoder, EncoderDecoderSettings
+from offscript.models.fine_tuned import PretrainedLanguageModel, PretrainedSettings
 from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
 from offscript.models.manager_worker import ManagerWorker, ManagerWorkerSettings
 from offscript.models.neural import NeuralLanguageModel
@@ -35,6 +36,7 @@ KINDS: dict[str, tuple[type[NeuralLanguageModel], type[BaseModel]]] = {
     "encoder-decoder": (EncoderDecoder, EncoderDecoderSettings),
     "lstm": (LSTMLanguageModel, LSTMSettings),
     "manager-worker": (ManagerWorker, ManagerWorkerSettings),
+    "pretrained": (PretrainedLanguageModel, PretrainedSettings),
     "noise-lstm": (NoiseLSTM, NoiseLSTMSettings),
     "transformer": (TransformerLanguageModel, TransformerSettings),
 }
@@ -54,7 +56,10 @@ _REMEDY = "copy the oracle's files again"
 
 
 def save(model: NeuralLanguageModel, folder: Path, *, card: dict[str, Any] | None = None, half: bool = False) -> None:
-    """Write a model's folder: weights, vocabulary and card."""
+    """Write a model's folder: weights, vocabulary and card; one that began as a pretrained model in its own layout."""
+    if isinstance(model, PretrainedLanguageModel):
+        model.export(folder, card or {}, half=half)
+        return
     (folder / CARD).unlink(missing_ok=True)
     if isinstance(model.vocabulary, HubVocabulary):
         model.vocabulary.save(folder / TOKENIZER)

@@ -217,6 +217,9 @@ def _with_default_kinds(content: dict[str, Any]) -> dict[str, Any]:
             data[key] = [data[key]]
         if isinstance(data.get(key), list):
             data[key] = [{"path": item} if isinstance(item, str) else item for item in data[key]]
+    model = content.get("model")
+    if isinstance(model, dict) and model.get("kind") == "pretrained" and data["kind"] == "corpus":
+        data = {"vocabulary": {"kind": "model", "name": model.get("base")}, **data}
     if isinstance(data.get("vocabulary"), dict):
         data["vocabulary"] = {"kind": "pieces" if data["kind"] == "parallel" else "word", **data["vocabulary"]}
     content["data"] = data

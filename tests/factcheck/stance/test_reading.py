@@ -85,7 +85,7 @@ def test_every_auxiliary_task_can_be_read(data_folder: Path) -> None:
         assert len(task.examples) == 50
         assert {label for _, _, label in task.examples} <= set(range(len(task.labels)))
         assert task.examples == read_task(name, data_folder, limit=50).examples
-        assert task.single == (name == "sst")
+        assert task.single == (name in ("sst", "imdb"))
     with pytest.raises(OffscriptError, match="no task 'snil'; did you mean 'snli'"):
         read_task("snil", data_folder)
 

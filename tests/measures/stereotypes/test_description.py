@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from offscript.corpora.associations import AssociationTest
-from offscript.corpora.wordlists import SentimentWords, count_words, read_sentiment_words
-from offscript.measures.stereotypes.description import describe_tests, keywords, sentiment_table
+from offscript.corpora.wordlists import SentimentWords, count_words, read_sentiment_words, words_of
+from offscript.measures.stereotypes.description import describe_tests, keywords, sentiment_table, words_per_test
 
 
 def test_counts_by_hand(tests: list[AssociationTest]) -> None:
@@ -19,9 +19,16 @@ def test_counts_by_hand(tests: list[AssociationTest]) -> None:
     assert found["intersentence.profession"].average_words == 5 + (4 + 4 + 4) / 3
 
 
+def test_words_have_the_mean_of_the_counts(tests: list[AssociationTest]) -> None:
+    found, counts = words_per_test(tests), describe_tests(tests)
+    assert {task: mean.value for task, mean in found.items()} == pytest.approx(
+        {task: counts[f"{task}.overall"].average_words for task in ("intrasentence", "intersentence")}
+    )
+
+
 def test_sentiment_counts_negative_sentences(tests: list[AssociationTest]) -> None:
     words = SentimentWords(frozenset({"rich"}), frozenset({"poor", "cold", "fool"}))
-    found = sentiment_table(tests, words)
+    found = sentiment_table(tests, lambda text: words.polarity(words_of(text)) < 0)
     assert (found["stereotype"].value, found["anti-stereotype"].value) == (1 / 7, 2 / 7)
     assert 1 / 7 in found["stereotype"].interval
 
@@ -46,7 +53,7 @@ def test_development_set_looks_like_the_published_whole(
     assert counts["intrasentence.overall"].average_words == pytest.approx(8.02, abs=0.3)
     assert counts["intersentence.overall"].average_words == pytest.approx(15.39, abs=0.3)
     words = read_sentiment_words(data_folder / "lexicons" / "opinion_lexicon")
-    shares = sentiment_table(development_set, words)
+    shares = sentiment_table(development_set, lambda text: words.polarity(words_of(text)) < 0)
     assert shares["stereotype"].interval.lower > shares["anti-stereotype"].interval.upper
 
 

@@ -52,6 +52,7 @@ class StereotypeSettings(Settings):
     against: str | None = setting(None, "A second model, tested on the same sentences.")
     against_predictions: str | None = setting(None, "Scores of a second system.")
     lexicon: Path | None = setting(None, "Folder with positive-words.txt and negative-words.txt.")
+    reviews: Path | None = setting(None, "Folder of data sets; its reviews teach the sentiment baseline.")
     save_predictions: Path | None = setting(None, "Write the scores in the authors' format.")
     most: int | None = setting(None, "Tests at most, taken at equal steps.", hidden=True)
 

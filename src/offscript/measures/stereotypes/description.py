@@ -2,13 +2,15 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from offscript.corpora.associations import AssociationTest
-from offscript.corpora.wordlists import SentimentWords, words_of
+import numpy as np
+
+from offscript.corpora.associations import LABELS, AssociationTest
+from offscript.corpora.wordlists import words_of
 from offscript.measures.stereotypes.scores import OVERALL
-from offscript.statistics import Estimate, proportion_interval
+from offscript.statistics import Estimate, proportion_interval, student_interval
 
 
 @dataclass(frozen=True)
@@ -38,14 +40,37 @@ def describe_tests(tests: Sequence[AssociationTest]) -> dict[str, Counts]:
     return {name: _counts(group) for name, group in sorted(groups.items())}
 
 
-def sentiment_table(tests: Sequence[AssociationTest], words: SentimentWords) -> dict[str, Estimate]:
-    """Table 4.2: the share of negative sentences among stereotypes and anti-stereotypes; neutral ones are positive."""
+def words_per_test(tests: Sequence[AssociationTest]) -> dict[str, Estimate]:
+    """Table 4.1's last column with intervals over tests: the mean number of words, by task.
+
+    Args:
+        tests: Of one or both tasks.
+
+    Returns:
+        By task.
+    """
+    words: dict[str, list[float]] = {}
+    for test in tests:
+        words.setdefault(test.task, []).append(_words(test) / len(LABELS))
+    return {task: student_interval(np.array(own)) for task, own in words.items() if len(own) > 1}
+
+
+def sentiment_table(tests: Sequence[AssociationTest], negative: Callable[[str], bool]) -> dict[str, Estimate]:
+    """Table 4.2: the share of negative sentences among stereotypes and anti-stereotypes; neutral ones are positive.
+
+    Args:
+        tests: Whose sentences are judged.
+        negative: Says whether a sentence is.
+
+    Returns:
+        The share, by label.
+    """
     sentences = {
         "stereotype": [test.stereotype.sentence for test in tests],
         "anti-stereotype": [test.anti_stereotype.sentence for test in tests],
     }
     return {
-        label: proportion_interval(sum(words.polarity(words_of(text)) < 0 for text in texts), len(texts))
+        label: proportion_interval(sum(map(negative, texts)), len(texts))
         for label, texts in sentences.items()
     }
 
@@ -78,9 +103,11 @@ def _highest(counts: Counter[str], general: Counter[str], most: int, minimum: in
 
 
 def _counts(tests: Sequence[AssociationTest]) -> Counts:
-    words = sum(
-        len(association.sentence.split()) + (len(test.context.split()) if test.task == "intersentence" else 0)
-        for test in tests
-        for association in test.associations
-    )
-    return Counts(len({test.target for test in tests}), len(tests), words / (3 * len(tests)))
+    words = sum(map(_words, tests))
+    return Counts(len({test.target for test in tests}), len(tests), words / (len(LABELS) * len(tests)))
+
+
+def _words(test: AssociationTest) -> int:
+    """Of a test's sentences together, with what each follows."""
+    before = len(test.context.split()) if test.task == "intersentence" else 0
+    return sum(len(association.sentence.split()) + before for association in test.associations)

@@ -18,6 +18,7 @@ from offscript.measures.stereotypes.judgements import Judgements, judge
 from offscript.measures.stereotypes.masked import score_with_masked_model
 from offscript.measures.stereotypes.next_sentence import score_with_next_sentence_head
 from offscript.measures.stereotypes.scores import score_terms
+from offscript.measures.stereotypes.sentiment import classifier_scores, trained_on_reviews
 from offscript.models.hub import MaskedLanguageModel, names_masked_model
 from offscript.models.language_model import LanguageModel
 from offscript.models.next_sentence import MaskedPairs, encoder_from, load_head
@@ -144,15 +145,18 @@ def _baseline_system(name: str, settings: StereotypeSettings, tests: Tests, seed
     if name not in BASELINES:
         raise OffscriptError(f"there is no baseline {name!r}", next=nearest(name, BASELINES))
     lexicon = None if settings.lexicon is None else str(settings.lexicon)
-    recipe = {"baseline": name, "seed": seed, "lexicon": lexicon}
+    reviews = {} if settings.reviews is None else {"reviews": str(settings.reviews)}
+    recipe = {"baseline": name, "seed": seed, "lexicon": lexicon, **reviews}
     if name == "ideal":
         return System(name, baselines.ideal_judgements(tests), None, recipe)
     if name == "stereotyped":
         scores = baselines.stereotyped_scores(tests)
     elif name == "random":
         scores = baselines.random_scores(tests, generator=np.random.default_rng(seed))
+    elif settings.reviews is not None:
+        scores = classifier_scores(tests, trained_on_reviews(settings.reviews))
     elif settings.lexicon is None:
-        raise OffscriptError("the sentiment baseline needs words", next="give --lexicon FOLDER")
+        raise OffscriptError("the sentiment baseline knows no words", next="give --reviews FOLDER or --lexicon FOLDER")
     else:
         scores = baselines.sentiment_scores(tests, read_sentiment_words(settings.lexicon))
     return System(name, judge(tests, scores), scores, recipe)

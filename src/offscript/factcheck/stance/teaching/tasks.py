@@ -1,5 +1,6 @@
 """Auxiliary tasks (chapter 3.2.3): entailment, paraphrase, questions, sentiment, evidence; and when each is learnt."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from offscript._specification import nearest
-from offscript.corpora.lines import Lines, packed
+from offscript.corpora.lines import Lines, archived_texts, packed
 from offscript.corpora.prose import decode_brackets
 from offscript.corpora.records import (
     S,
@@ -31,6 +32,7 @@ Example = tuple[str, str | None, int]
 
 _MNLI_BEGIN, _MNLI_MIDDLE = 'For the statement, "', '", does the hypothesis "'
 _MNLI_END = '" represent entailment, '
+_REVIEWS = re.compile(r"aclImdb/train/(pos|neg)/\d+_\d+\.txt")
 _PERSPECTIVES = ("SUPPORT", "UNDERMINE")
 _Entailed = Annotated[int, one_of({"entailment": 0, "not_entailment": 1})]
 
@@ -201,6 +203,12 @@ def _sst(folder: Path) -> Iterator[Example]:
         yield row.sentence.strip(), None, row.label
 
 
+def _imdb(folder: Path) -> Iterator[Example]:
+    """Reviews of the training part, read from the archive without unpacking it."""
+    for name, text in archived_texts(folder / "aux-sentiment/imdb-subset/aclImdb-ids-0-2499.tar.xz", _REVIEWS):
+        yield text.replace("<br />", " "), None, int("/pos/" in name)
+
+
 def _perspectives(folder: Path) -> Iterator[tuple[str, list[tuple[int, list[str]]]]]:
     """Claims of the training part with their clusters of perspectives: (0 supports, 1 undermines; wordings)."""
     place = folder / "perspectrum"
@@ -251,6 +259,7 @@ _READERS: dict[str, tuple[str, tuple[str, ...], Callable[[Path], Iterator[Exampl
     "rte": ("rte", _ENTAILED, _rte),
     "qnli": ("qnli", ("answer", "no answer"), _qnli),
     "sst": ("sst", ("negative", "positive"), _sst),
+    "imdb": ("imdb", ("negative", "positive"), _imdb),
     "perspectrum": ("perspectrum", ("supports", "undermines"), _perspectrum),
     "paraphrases": ("paraphrases", ("same", "other"), _paraphrases),
 }
