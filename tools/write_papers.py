@@ -13,7 +13,7 @@ import yaml
 
 from offscript._files import write_json, write_text
 from offscript.experiments.experiment import SCALES
-from offscript.experiments.standing import NAME, WORDS, Claim, Standing, counted, read_standing, standings
+from offscript.experiments.standing import NAME, WORDS, Claim, Standing, counted, papers, read_standing, standings
 from offscript.experiments.tables import experiments
 
 ROOT = Path(__file__).parents[1]
@@ -32,7 +32,7 @@ def page(known: dict[str, Standing], missing: list[dict[str, str]]) -> str:
 
     Args:
         known: Standings by experiment.
-        missing: Tables and figures without an experiment: `paper`, `what` and `why`.
+        missing: Why a table or figure has no experiment: `paper`, `what` and `why`.
 
     Returns:
         Its text.
@@ -43,14 +43,36 @@ def page(known: dict[str, Standing], missing: list[dict[str, str]]) -> str:
     for paper in dict.fromkeys(each.paper for each in known.values()):
         parts.append(f"\n## {paper}\n")
         parts += [_section(each) for each in known.values() if each.paper == paper]
-    parts.append("\n## Without a result here\n\n| paper | table or figure | why |\n|---|---|---|\n")
-    parts += [f"| {each['paper']} | {each['what']} | {each['why']} |\n" for each in missing]
-    parts += [
-        f"| | `{name}` | an experiment is there; its result is not stored yet |\n"
-        for name in experiments()
-        if name not in known
-    ]
+    return "".join([*parts, _coverage(missing), *_not_run(known)])
+
+
+def _coverage(missing: list[dict[str, str]]) -> str:
+    """Which experiment stands for each table and figure, and why some have none."""
+    listed = papers()
+    tables, figures = (
+        [names for paper in listed.values() for names in getattr(paper, kind).values()]
+        for kind in ("tables", "figures")
+    )
+    counted_tables, counted_figures = (
+        f"{sum(map(bool, names))} of {len(names)} {kind}"
+        for names, kind in ((tables, "tables"), (figures, "result figures"))
+    )
+    parts = [f"\n## Every table and figure\n\n{counted_tables} and {counted_figures} have an experiment.\n"]
+    parts.append("\n| paper | table or figure | experiments |\n|---|---|---|\n")
+    reasons = {(each["paper"], each["what"]): each["why"] for each in missing}
+    for name, paper in listed.items():
+        for what, by in {**paper.tables, **paper.figures}.items():
+            told = ", ".join(f"`{each}`" for each in by) or f"none: {reasons[name, what]}"
+            parts.append(f"| {paper.title} | {what} | {told} |\n")
     return "".join(parts)
+
+
+def _not_run(known: dict[str, Standing]) -> list[str]:
+    names = [name for name in experiments() if name not in known]
+    if not names:
+        return []
+    listed = ", ".join(f"`{name}`" for name in names)
+    return [f"\n## Without a result here\n\nExperiments whose results are not stored yet: {listed}.\n"]
 
 
 def _section(standing: Standing) -> str:

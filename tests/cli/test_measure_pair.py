@@ -90,6 +90,7 @@ def test_regret_shows_sentences_from_worst_to_best(measure: Command) -> None:
     shown = [(row["Q"], row["text"]) for row in found["sentences"]]
     assert shown[0] == (pytest.approx(math.log(1.8), abs=1e-4), "A A")
     assert [q for q, _ in shown] == sorted((q for q, _ in shown), reverse=True)
+    assert "q_nll_correlation,none" not in found["results"]["regret"]  # the oracle finds all samples equally likely
 
 
 def test_recovery_shows_continuations_side_by_side(measure: Command) -> None:

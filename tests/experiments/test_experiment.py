@@ -44,7 +44,7 @@ def test_every_experiment_reads_and_its_recipes_check(name: str, scale: str) -> 
     for variant in experiment.variants:
         for cell in experiment.cells_of(variant, 0, seed=1):
             known = question(cell.call.question)
-            beside = ("corpus", "limit", "sources")  # of the subject, not the question
+            beside = ("corpus", "limit", "sources", "associations")  # of the subject, not the question
             known.settings({key: value for key, value in cell.call.settings.items() if key not in beside})
             for content in (*cell.trainings, *cell.oracle_trainings):
                 recipe_from(content)

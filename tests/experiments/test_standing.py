@@ -13,6 +13,7 @@ from offscript.experiments.standing import (
     WORDS,
     Claim,
     Standing,
+    papers,
     read_standing,
     standings,
     write_standing,
@@ -57,11 +58,21 @@ def test_shipped_results_are_of_the_experiments_as_they_are(name: str) -> None:
 
 
 def test_a_row_has_the_claim_what_was_found_and_the_verdict(writer: ModuleType) -> None:
-    text = writer.page({"paper/table": standing()}, [{"paper": "A paper", "what": "Table 9", "why": "no data"}])
+    text = writer.page({"paper/table": standing()}, writer.missing_results())
     assert "**2 claims of 1 experiments: 1 hold, 1 not decided.**" in text
     assert "`paper/table`, scale quick, 3 runs, 1 min." in text
     assert "| a below \\| b (Table 1) | 0.5 [0.4, 0.6] | holds |" in text
-    assert "| A paper | Table 9 | no data |" in text
+    assert "| Evaluating Text GANs as Language Models | Table 1 | `text-gans/table-1` |" in text
+
+
+def test_every_table_has_an_experiment_or_a_reason(writer: ModuleType) -> None:
+    reasons = {(each["paper"], each["what"]) for each in writer.missing_results()}
+    listed = {
+        (name, what): by for name, paper in papers().items() for what, by in {**paper.tables, **paper.figures}.items()
+    }
+    assert {what for what, by in listed.items() if not by} == reasons
+    assert sum(len(paper.tables) for paper in papers().values()) == 36
+    assert sum(len(paper.figures) for paper in papers().values()) == 30
 
 
 def test_the_longest_time_is_kept_while_the_claims_are_the_same(tmp_path: Path) -> None:

@@ -113,3 +113,10 @@ def test_an_experiment_may_hold_every_kind_of_statement() -> None:
         }
     )
     assert [type(each) for each in experiment.expected] == [Bound, Ordering, Equivalence, Trend]
+
+
+@pytest.mark.parametrize(("within", "decision"), [(0.5, "agrees"), (0.1, "undecided"), (0.05, "disagrees")])
+def test_a_value_of_nought_has_a_tolerance_in_its_own_unit(within: float, decision: str) -> None:
+    bound = Bound(figure="a/regret.q", relation="about", value=0, within=within, source="here")
+    assert bound.judged({"a/regret.q": figure(0.1, 0.04)})[1] == decision
+    assert str(bound) == f"a/regret.q about 0 ± {within:g} (here)"

@@ -1,5 +1,7 @@
 """The sweep: settings share prefixes and random numbers, and algorithms compare in pairs at matched diversity."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
@@ -195,3 +197,28 @@ def test_settings_are_held_against_the_best_as_diverse_as_real_text() -> None:
     assert 0 in figures["equal,x=0.3.behind_best"].interval
     assert figures["worse,x=0.3.behind_best"].interval.lower > 0
     assert figures["worse,x=0.3.behind_best"].recipe["best"] == "best,x=0.3"
+
+
+def test_an_algorithm_is_ahead_by_what_its_curve_lies_above_the_first_ones() -> None:
+    common = np.random.default_rng(1).normal(size=400)
+    settings = tuple(
+        made_setting(name, diversity, mean + diversity + common)
+        for name, mean in (("first", 0.0), ("better", 0.25), ("alone", 0.0))
+        for diversity in ((0.2, 0.6) if name != "alone" else (0.4,))
+    )
+    sweep = Sweep(settings, 4, {}, 0, 0.0)
+    [better] = sweep.ahead_of_first()
+    assert (better.name, better.recipe) == ("better.ahead", {"algorithm": "better", "against": "first"})
+    assert better.value == pytest.approx(0.25)
+    assert sweep.agreement_of_diversities() == []
+
+
+def test_measures_of_diversity_agree_where_their_orders_do() -> None:
+    settings = tuple(
+        dataclasses.replace(
+            made_setting(f"s{place}", self_bleu, np.zeros(5)), entropy=Estimate(entropy, 0.1, Interval.exact(entropy))
+        )
+        for place, (self_bleu, entropy) in enumerate((0.95 / step, float(step**2)) for step in range(1, 11))
+    )
+    [agreement] = Sweep(settings, 4, {}, 0, 0.0).agreement_of_diversities()
+    assert (agreement.name, agreement.value, agreement.n) == ("self_bleu~entropy", pytest.approx(1.0), 10)

@@ -5,15 +5,18 @@ package; `docs/papers.md` is made of them.
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from offscript import __version__
+from offscript._config import read_mapping
 from offscript._files import write_json
 from offscript.corpora.records import read_json_value
 from offscript.errors import OffscriptError
 from offscript.experiments.reproduce import Reproduction
+from offscript.experiments.tables import content_of, experiments
 
 NAME = "standing.json"
 _FOLDER = Path(__file__).parent / "results"
@@ -106,6 +109,33 @@ def read_standing(path: Path) -> Standing:
         return Standing.model_validate(read_json_value(path))
     except ValidationError as fault:
         raise OffscriptError(f"{path} is not a standing", why=fault.errors()[0]["msg"], next="run it again") from fault
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper's tables and result figures, and for each the experiments that reproduce it."""
+
+    title: str
+    tables: dict[str, list[str]]
+    figures: dict[str, list[str]]
+
+
+def papers() -> dict[str, Paper]:
+    """Every paper by its short name.
+
+    Returns:
+        Tables and figures in the paper's order; no experiment where nothing reproduces one.
+    """
+    listed = read_mapping(_FOLDER.parent / "papers.yaml", "list of papers")
+    found = {
+        name: Paper(each["title"], {what: [] for what in each["tables"]}, {what: [] for what in each["figures"]})
+        for name, each in listed.items()
+    }
+    for experiment, path in experiments().items():
+        for name, covered in content_of(path).get("covers", {}).items():
+            for what in covered:
+                (found[name].tables if what.startswith("Table") else found[name].figures)[what].append(experiment)
+    return found
 
 
 def standings() -> dict[str, Standing]:

@@ -28,16 +28,18 @@ class Bound(_Statement):
     relation: Literal["below", "above", "about"]
     value: float
     tolerance: float = Field(0.0, ge=0, description="how far `about` reaches, as a share of the value")
+    within: float = Field(0.0, ge=0, description="how far it reaches beyond that, in the figure's own unit")
     source: str
 
     def __str__(self) -> str:
-        return f"{self.figure} {self.relation} {self.value:g} ({self.source})"
+        reach = f" ± {self.within:g}" if self.within else ""
+        return f"{self.figure} {self.relation} {self.value:g}{reach} ({self.source})"
 
     def judged(self, found: Mapping[str, Measurement]) -> tuple[str, str]:
         """Our figure in words, and whether its interval decides the paper's statement."""
         if self.figure not in found:
             return MISSING
-        entry, reach = found[self.figure], abs(self.value) * self.tolerance
+        entry, reach = found[self.figure], abs(self.value) * self.tolerance + self.within
         low, high = {
             "below": (-math.inf, self.value),
             "above": (self.value, math.inf),
@@ -45,7 +47,7 @@ class Bound(_Statement):
         }[self.relation]
         inside = low <= entry.interval.lower and entry.interval.upper <= high
         outside = entry.interval.upper < low or entry.interval.lower > high
-        remark = far_off(entry.value, self.value) if self.relation == "about" else ""
+        remark = far_off(entry.value, self.value) if self.relation == "about" and self.value else ""
         return told(entry) + remark, _decision(holds=inside, breaks=outside)
 
 

@@ -123,7 +123,7 @@ class PretrainedLanguageModel(NeuralLanguageModel):
 
 def _with_lora(network: Any, settings: LoraSettings, name: str) -> Any:
     """PEFT's model around the network, whose layers it replaces in place."""
-    require_package("lora", "peft", extra="lora")
+    require_package("lora", "peft", extra="adapters")
     with quietly():
         from peft import LoraConfig, get_peft_model
 

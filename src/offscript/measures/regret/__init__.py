@@ -56,6 +56,7 @@ class Regret(Question[RegretSettings]):
         "nll_oracle",
         "acc_err",
         "excess_acc_err",
+        "q_nll_correlation",
     )
     compared = (Compared("q_per_sequence", "Q (nats)"),)
     gauges = (Gauge("q_per_token", "regret Q", "nats per token", 0.0, "the oracle's own text"),)
@@ -90,6 +91,7 @@ class Regret(Question[RegretSettings]):
         if not settings.show:
             return Answer(measurements, title=title)
         sentences = _sentences(subject, measurements, length, settings.show)
+        measurements = [*measurements, *_of_samples(measurements)]
         return Answer(measurements, title=title, details={"sentences": sentences}, tables=[Table(sentences)])
 
     def tests(self, figures: "Mapping[str, Measurement]") -> dict[str, float]:
@@ -126,6 +128,28 @@ class Regret(Question[RegretSettings]):
             chart = curve_chart(excess, x="tokens", y=y, reference=0.0, meaning="no accumulation")
             charts.append(("Accumulated error beyond what the same errors would cost without exposure bias", chart))
         return charts
+
+
+def _of_samples(measurements: "Sequence[Measurement]") -> "list[Measurement]":
+    """How a sample's own Q and the oracle's NLL of it go together: Pearson's correlation over samples (Table 5).
+
+    There is none where one of the two is the same for all samples.
+    """
+    import numpy as np
+
+    from offscript.measures.measurement import Measurement
+    from offscript.statistics import correlation_interval
+
+    q, nll = (
+        next(each for each in measurements if each.name == name) for name in ("q_per_token_sampled", "nll_oracle")
+    )
+    assert q.per_item is not None
+    assert nll.per_item is not None
+    if not np.ptp(q.per_item) or not np.ptp(nll.per_item):
+        return []
+    found = correlation_interval(q.per_item, nll.per_item)
+    kept = {"question": q.question, "n": q.n, "seed": q.seed, "seconds": q.seconds, "recipe": q.recipe}
+    return [Measurement.of(found, name="q_nll_correlation", **kept)]
 
 
 def _sentences(

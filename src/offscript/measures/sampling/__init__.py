@@ -101,12 +101,12 @@ class Sampling(Question[SamplingSettings]):
 
     def figures(self, subject: "Subject", settings: SamplingSettings) -> Sequence[str]:
         """Of every setting and of real text."""
-        from offscript.measures.sampling.estimation import ENTROPY_ORDER, grid_of
+        from offscript.measures.sampling.estimation import AGREEMENT, ENTROPY_ORDER, grid_of
 
         kinds = (f"corpus_bleu_{settings.order}", f"self_bleu_{settings.order}", f"entropy_{ENTROPY_ORDER}")
-        labels = [sampler for _, sampler in grid_of(settings.samplers)]
-        behind = [f"{label}.behind_best" for label in labels]
-        return [f"{label}.{kind}" for label in (*labels, REAL) for kind in kinds] + behind
+        names, labels = zip(*grid_of(settings.samplers), strict=True)
+        behind = [f"{label}.behind_best" for label in labels] + [f"{name}.ahead" for name in dict.fromkeys(names)]
+        return [*(f"{label}.{kind}" for label in (*labels, REAL) for kind in kinds), *behind, AGREEMENT]
 
     def measure(self, subject: "Subject", settings: SamplingSettings, progress: Progress) -> Answer:
         """Continue the same prefixes with every setting and the same random numbers."""
@@ -140,6 +140,7 @@ class Sampling(Question[SamplingSettings]):
         real = measure_real_text(subject.model, text, subject.gold_recipe, settings.order)
         [diversity] = [entry.estimate for entry in real if ".self_bleu" in entry.name]
         measurements = [*sweep.measurements(), *real, *sweep.behind_best(diversity)]
+        measurements += [*sweep.ahead_of_first(), *sweep.agreement_of_diversities()]
         return self._answer(subject, sweep, measurements, len(prefixes))
 
     def _answer(self, subject: "Subject", sweep: "Sweep", measurements: "list[Measurement]", prefixes: int) -> Answer:
@@ -230,6 +231,8 @@ def _by_sampler(figures: "Mapping[str, Measurement]") -> tuple[Kinds, dict[str, 
     """The figures of real text, and those of every setting whose quality and diversity are known."""
     by_sampler: dict[str, Kinds] = {}
     for name, entry in figures.items():
+        if "algorithm" in entry.recipe:  # of a whole grid, not of a setting
+            continue
         kind = name.rpartition(".")[2].rstrip("0123456789").rstrip("_")
         by_sampler.setdefault(entry.recipe.get("sampler", REAL), {})[kind] = entry
     real = by_sampler.pop(REAL, {})

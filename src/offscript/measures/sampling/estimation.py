@@ -5,6 +5,7 @@ kept. All settings continue the same prefixes with the same random numbers, so r
 setting alike, and two algorithms compare in pairs.
 """
 
+import contextlib
 import hashlib
 import math
 import time
@@ -31,6 +32,7 @@ from offscript.statistics import (
     RESAMPLES,
     Difference,
     Estimate,
+    correlation_interval,
     curve_difference,
     differences_from_best,
     jackknife,
@@ -41,6 +43,8 @@ from offscript.statistics import (
 QUESTION = "sampling"
 ENTROPY_ORDER = 3  # as in figures 5-1 and 5-5
 
+AGREEMENT = "self_bleu~entropy"
+_FEWEST_CORRELATED = 10
 GRIDS: dict[str, tuple[str, ...]] = {
     "top-k": tuple(f"top-k,k={k}" for k in (5, 10, 20, 40, 80, 160, 400)),
     "nucleus": tuple(f"nucleus,p={p}" for p in (0.3, 0.45, 0.6, 0.7, 0.8, 0.9, 0.97)),
@@ -154,6 +158,47 @@ class Sweep:
             )
             for place, (setting, difference) in enumerate(zip(diverse, differences, strict=True))
             if place != best
+        ]
+
+    def ahead_of_first(self) -> list[Measurement]:
+        """How far each algorithm's corpus-BLEU is above the first one's at the same diversity, over those both reach.
+
+        An algorithm that cannot be matched with the first has no such figure.
+        """
+        first, *others = self.algorithms
+        found = []
+        for other in others:
+            with contextlib.suppress(OffscriptError):
+                compared = compare_algorithms(self, other, first, generator=np.random.default_rng(self.seed))
+                found.append(
+                    Measurement.of(
+                        compared.difference,
+                        question=QUESTION,
+                        name=f"{other}.ahead",
+                        n=len(self.settings[0].quality),
+                        seed=self.seed,
+                        seconds=0.0,
+                        recipe={**self.recipe, "algorithm": other, "against": first},
+                        higher_is_better=True,
+                    )
+                )
+        return found
+
+    def agreement_of_diversities(self) -> list[Measurement]:
+        """Spearman's correlation of 1 - self-BLEU and n-gram entropy over settings, ten or more (Figure A-6)."""
+        known = [(1 - each.self_bleu.value, each.entropy.value) for each in self.settings if each.entropy is not None]
+        if len(known) < _FEWEST_CORRELATED:
+            return []
+        return [
+            Measurement.of(
+                correlation_interval(*zip(*known, strict=True), kind="spearman"),
+                question=QUESTION,
+                name=AGREEMENT,
+                n=len(known),
+                seed=self.seed,
+                seconds=0.0,
+                recipe={**self.recipe, "algorithm": "all"},
+            )
         ]
 
 

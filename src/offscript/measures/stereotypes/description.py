@@ -69,10 +69,7 @@ def sentiment_table(tests: Sequence[AssociationTest], negative: Callable[[str], 
         "stereotype": [test.stereotype.sentence for test in tests],
         "anti-stereotype": [test.anti_stereotype.sentence for test in tests],
     }
-    return {
-        label: proportion_interval(sum(map(negative, texts)), len(texts))
-        for label, texts in sentences.items()
-    }
+    return {label: proportion_interval(sum(map(negative, texts)), len(texts)) for label, texts in sentences.items()}
 
 
 def keywords(
