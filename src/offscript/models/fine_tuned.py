@@ -29,7 +29,7 @@ class LoraSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     rank: int = Field(8, ge=1)
-    alpha: float = Field(16.0, gt=0)
+    alpha: int = Field(16, ge=1)
     dropout: float = Field(0.0, ge=0, lt=1)
     targets: list[str] | None = Field(None, description="names of the layers to change; None: every linear one")
 
@@ -90,7 +90,7 @@ class PretrainedLanguageModel(NeuralLanguageModel):
         """The parameters that change, by name; a weight that two layers share is there once."""
         return {name: each for name, each in self.network.named_parameters() if each.requires_grad}
 
-    def state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Tensor]:
+    def state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Tensor]:  # type: ignore[override]
         """What is taught, and nothing else."""
         return {name: each.detach() for name, each in self.taught().items()}
 
