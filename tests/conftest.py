@@ -1,9 +1,14 @@
 """What every test stands on: no network, fixed randomness, few threads, and a closing list of what was left out."""
 
+import contextlib
 import ipaddress
 import os
 import shutil
+import signal
 import socket
+import subprocess
+import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -169,3 +174,66 @@ def repository_tool() -> Callable[[str], Any]:
         return module
 
     return load
+
+
+class Cluster:
+    """Two nodes of Ray on this machine, each a `ray start` of its own; the second is there to be killed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.port, client_port = _free_ports(2)
+        self.client = f"ray://127.0.0.1:{client_port}"
+        self.nodes: list[subprocess.Popen[bytes]] = []
+        common = ("--node-ip-address=127.0.0.1", "--num-cpus=1", "--object-store-memory=80000000", "--block")
+        head = ("--head", f"--port={self.port}", "--include-dashboard=false", f"--ray-client-server-port={client_port}")
+        for own in (head, (f"--address=127.0.0.1:{self.port}",)):
+            self._start(folder, [sys.executable, "-m", "ray.scripts.scripts", "start", *own, *common])
+
+    def _start(self, folder: Path, command: list[str], tries: int = 4) -> None:
+        """Ray gives up on a node that takes 30 seconds to start, as on a machine under load: it is started again."""
+        log = folder / f"node-{len(self.nodes)}.log"
+        with log.open("wb") as stream:
+            node = subprocess.Popen(command, stdout=stream, stderr=stream, start_new_session=True)
+        while "Ray runtime started" not in log.read_text():
+            if node.poll() is None:
+                time.sleep(0.1)
+            elif tries > 1:
+                return self._start(folder, command, tries - 1)
+            else:
+                self.close()
+                pytest.fail(f"ray start ended: {log.read_text()[-500:]}")
+        self.nodes.append(node)
+        return None
+
+    def kill(self, number: int) -> None:
+        """A node and all that it started, at once."""
+        node = self.nodes[number]
+        if node.poll() is None:
+            os.killpg(node.pid, signal.SIGKILL)
+            node.wait()
+
+    def close(self) -> None:
+        """Both."""
+        for number in range(len(self.nodes)):
+            self.kill(number)
+
+
+def _free_ports(count: int) -> list[int]:
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
+    """A Ray cluster of two nodes, which `--on ray` finds."""
+    pytest.importorskip("ray", reason="no Ray")
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    monkeypatch.setenv("HOME", str(tmp_path))  # else the token of a Ray run of the user is asked for
+    made = Cluster(tmp_path)
+    monkeypatch.setenv("RAY_ADDRESS", f"127.0.0.1:{made.port}")
+    try:
+        yield made
+    finally:
+        made.close()

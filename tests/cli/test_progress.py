@@ -30,7 +30,7 @@ def test_off_a_terminal_each_question_has_its_lines(capsys: pytest.CaptureFixtur
     assert capsys.readouterr().err.splitlines() == [
         "[1/2] Which?",
         "[1/2] Which?: 0 s",
-        "[2/2] Why? (stored by an earlier run)",
+        "[2/2] Why? (stored)",
         "[2/2] Why?: 0 s",
     ]
 

@@ -1,14 +1,9 @@
 """Sweeps: a grid becomes cells, cells run in processes, and a real Ray cluster that loses a node gives the same."""
 
-import contextlib
 import json
-import os
-import signal
-import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -141,56 +136,10 @@ def swept(path: Path, out: Path, on: str) -> list[dict[str, Any]]:
     return rows
 
 
-@pytest.fixture
-def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[subprocess.Popen[bytes]]]:
-    """Two nodes on this machine, each a `ray start` of its own; the second is there to be killed."""
-    pytest.importorskip("ray", reason="no Ray")
-    port, client_port = _free_ports(2)
-    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    monkeypatch.setenv("HOME", str(tmp_path))  # else the token of a Ray run of the user is asked for
-    monkeypatch.setenv("RAY_ADDRESS", f"127.0.0.1:{port}")
-    common = ("--node-ip-address=127.0.0.1", "--num-cpus=1", "--object-store-memory=80000000", "--block")
-    head = ("--head", f"--port={port}", "--include-dashboard=false", f"--ray-client-server-port={client_port}")
-    nodes: list[subprocess.Popen[bytes]] = []
-    try:
-        for own in (head, (f"--address=127.0.0.1:{port}",)):
-            log = tmp_path / f"node-{len(nodes)}.log"
-            start = [sys.executable, "-m", "ray.scripts.scripts", "start", *own, *common]
-            with log.open("wb") as stream:
-                nodes.append(subprocess.Popen(start, stdout=stream, stderr=stream, start_new_session=True))
-            _wait_until_started(nodes[-1], log)
-        yield nodes
-    finally:
-        for node in nodes:
-            _kill_all_of(node)
-
-
-def _free_ports(count: int) -> list[int]:
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
-
-
-def _wait_until_started(node: "subprocess.Popen[bytes]", log: Path) -> None:
-    while "Ray runtime started" not in log.read_text():
-        if node.poll() is not None:
-            pytest.fail(f"ray start ended: {log.read_text()[-500:]}")
-        time.sleep(0.1)
-
-
-def _kill_all_of(node: "subprocess.Popen[bytes]") -> None:
-    """A node and all that it started, at once."""
-    if node.poll() is None:
-        os.killpg(node.pid, signal.SIGKILL)
-        node.wait()
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_a_cluster_that_loses_a_node_finishes_with_what_one_machine_finds(
-    cluster: list["subprocess.Popen[bytes]"], tmp_path: Path, oracle: str
+    cluster: Any, tmp_path: Path, oracle: str
 ) -> None:
     path = written(tmp_path, grid(oracle))
     out = tmp_path / "ray"
@@ -199,7 +148,7 @@ def test_a_cluster_that_loses_a_node_finishes_with_what_one_machine_finds(
     ) as running:
         while running.poll() is None and len(list(out.glob("cells/*.json"))) < 2:
             time.sleep(0.05)
-        _kill_all_of(cluster[1])
+        cluster.kill(1)
         output, errors = running.communicate(timeout=500)
     assert running.returncode == 0, errors
     found = figures(json.loads(output))

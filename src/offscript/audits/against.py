@@ -34,6 +34,7 @@ def run_against(
     out: Path,
     observer: AuditObserver | None = None,
     shared_deviations: Callable[..., Any] | None = None,
+    prepare: Callable[[Subject, Plan], None] | None = None,
 ) -> Against:
     """Audit the subject's second model, then the subject, with one plan; what is stored is not computed again.
 
@@ -43,12 +44,17 @@ def run_against(
         out: the folder that answers and results are written to.
         observer: told of every question and of its progress.
         shared_deviations: finds the second model's deviations on several workers.
+        prepare: called before each audit, to answer questions on several workers.
 
     Returns:
         Both records and their comparison.
     """
     alone = tuple(each for each in plan.asked if Need.against not in each.question.needs)
-    base = run_audit(subject.counterpart(shared_deviations), Plan(alone, ()), out, observer)
+    counterpart, of_base = subject.counterpart(shared_deviations), Plan(alone, ())
+    if prepare is not None:
+        prepare(counterpart, of_base)
+        prepare(subject, plan)
+    base = run_audit(counterpart, of_base, out, observer)
     named = {
         "model": subject.against.name,
         "results": f"{base.results.parent.name}/{base.results.name}",

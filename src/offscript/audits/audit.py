@@ -179,18 +179,23 @@ def remembered_pace(out: Path, *key: str | None) -> float | None:
         out: The folder of the audit.
         key: What it belongs to: model, oracle and device, and a second model where there is one.
     """
-    path = out / _PACE
-    try:
-        stored = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-        pace = stored.get("pace") if stored.get("of") == list(key) else None
-        return float(pace) if pace is not None and pace > 0 else None
-    except (ValueError, TypeError, AttributeError):
-        return None  # a damaged file: measure again
+    pace = _paces(out).get(json.dumps(list(key)))
+    return pace if isinstance(pace, int | float) and pace > 0 else None
 
 
 def remember_pace(out: Path, pace: float, *key: str | None) -> None:
-    """Keep a pace for a run that resumes, with what it belongs to."""
-    write_json(out / _PACE, {"of": list(key), "pace": pace})
+    """Keep a pace for a run that resumes, by what it belongs to."""
+    write_json(out / _PACE, {**_paces(out), json.dumps(list(key)): pace})
+
+
+def _paces(out: Path) -> dict[str, Any]:
+    """What earlier runs in this folder kept; a damaged file is measured again."""
+    path = out / _PACE
+    try:
+        stored = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    except ValueError:
+        return {}
+    return stored if isinstance(stored, dict) else {}
 
 
 def read_record(results: Path) -> Record:
@@ -312,17 +317,21 @@ def _settings(question: Question[Any], subject: Subject, changes: Mapping[str, A
     return settings
 
 
+def recipe_of_answer(planned: Planned, subject: Subject) -> dict[str, Any]:
+    """What decides an answer, which its file is named by."""
+    return {
+        "question": planned.question.name,
+        **subject.recipe,
+        "settings": planned.settings.model_dump(mode="json"),
+        **planned.question.depends_on(subject, planned.settings),
+        **environment(),
+    }
+
+
 def _answer(
     planned: Planned, subject: Subject, store: Store, number: int, total: int, observer: AuditObserver
 ) -> Answer:
-    question, settings = planned.question, planned.settings
-    recipe = {
-        "question": question.name,
-        **subject.recipe,
-        "settings": settings.model_dump(mode="json"),
-        **question.depends_on(subject, settings),
-        **environment(),
-    }
+    question, settings, recipe = planned.question, planned.settings, recipe_of_answer(planned, subject)
     stored = store.has(recipe)
     observer.question(number, total, question.title, stored=stored)
     if stored:

@@ -59,6 +59,13 @@ class Cell(BaseModel):
             **environment(),
         }
 
+    @staticmethod
+    def run_together(
+        cells: "Sequence[Cell]", out: Path, *, device: str, observer: "CellObserver | None" = None
+    ) -> list[Answer]:
+        """Run cells of one model."""
+        return run_cells(cells, out, device=device, observer=observer)
+
 
 class CellObserver(Protocol):
     """Follows cells."""

@@ -16,18 +16,35 @@ from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from offscript.audits.cells import CELLS, Cell, CellObserver, run_cells
+from offscript.audits.cells import CELLS, CellObserver
 from offscript.audits.store import Store
 from offscript.errors import OffscriptError, missing_package
 from offscript.measures.question import Answer
 
 HERE, LOCAL, RAY, RAY_CLIENT = "here", "local", "ray", "ray://"
 
-Group = Sequence[Cell]
+
+class Work(Protocol):
+    """A cell of any kind: plain data that knows the recipe of its answer, and how cells of one model are run."""
+
+    @property
+    def name(self) -> str:
+        """Whose cell it is, for messages."""
+
+    @property
+    def recipe(self) -> dict[str, Any]:
+        """What decides the answer."""
+
+    @property
+    def run_together(self) -> Callable[..., list[Answer]]:
+        """Answers cells of one model, given them, the folder, `device` and `observer`."""
+
+
+Group = Sequence[Work]
 """Cells that share a model: they run one after another on one worker."""
 
 Answers = list[Answer]
@@ -88,7 +105,7 @@ def _keep(store: Store, group: Group, answers: Answers) -> None:
 
 def _here(groups: Sequence[Group], out: Path, place: Place) -> Iterator[tuple[int, Answers]]:
     for number, group in enumerate(groups):
-        yield number, run_cells(group, out, device=place.device, observer=place.observer)
+        yield number, group[0].run_together(group, out, device=place.device, observer=place.observer)
 
 
 def _in_processes(groups: Sequence[Group], out: Path, place: Place) -> Iterator[tuple[int, Answers]]:
@@ -178,12 +195,12 @@ def ray_address(on: str) -> str | None:
     return None
 
 
-def _work(group: list[Cell], out: Path, threads: int, device: str) -> Answers:
+def _work(group: list[Work], out: Path, threads: int, device: str) -> Answers:
     """What a worker does; its disk may be another than ours."""
     import torch
 
     torch.set_num_threads(threads)
-    return run_cells(group, out, device=device)
+    return group[0].run_together(group, out, device=device)
 
 
 def _give_up(group: Group) -> NoReturn:

@@ -24,16 +24,60 @@ Summary = Annotated[
 ]
 
 
-def conclude(
-    record: "Record",
-    page: Path,
+Audited = tuple["Record", Path, "Against | None"]
+"""An audit, its page, and the comparison with a second model where there is one."""
+
+
+def conclude_all(
+    audited: Sequence[Audited],
+    out: Path,
     gates: Sequence["Gate"],
     *,
-    pair: "Against | None" = None,
     summary: Path | None,
     as_json: bool,
+    seed: int = 1,
 ) -> None:
-    """Show an audit, or that of a pair of models, write its summary, and end with 1 where a gate fails."""
+    """Show every audit, and of several one page with all of them; end with 1 where a gate fails.
+
+    Args:
+        audited: The audits.
+        out: Where the page of several goes.
+        gates: Checked for each.
+        summary: A Markdown file to add to.
+        as_json: One object; of several audits by the names of their models.
+        seed: Resamples the differences between models.
+    """
+    import json
+
+    shown, failed = {}, []
+    for record, page, pair in audited:
+        results = _summarised(record, gates, pair, summary)
+        failed += results
+        shown[record.model] = _shown(record, page, pair, results, as_json=as_json)
+    if len(audited) > 1:
+        together = _write_all([record for record, _, _ in audited], out / "models.html", seed)
+        if as_json:
+            typer.echo(json.dumps({"models": shown, "page": str(together)}, ensure_ascii=False))
+        else:
+            typer.echo(f"page     {together} (all models)")
+    elif as_json:
+        typer.echo(json.dumps(next(iter(shown.values())), ensure_ascii=False))
+    end(failed)
+
+
+def _write_all(records: Sequence["Record"], page: Path, seed: int) -> Path:
+    """One page with a table of all models, each compared with the first."""
+    from offscript.audits.comparison import compare_runs, read_runs
+    from offscript.report.comparison import write_comparison
+
+    write_comparison(compare_runs(read_runs([record.results for record in records]), seed=seed), page)
+    return page
+
+
+def _summarised(
+    record: "Record", gates: Sequence["Gate"], pair: "Against | None", summary: Path | None
+) -> list["GateResult"]:
+    """The gates of one audit, after its summary is written."""
     from offscript.audits.gates import check_gates
     from offscript.report.summary import add_summary, audit_summary, comparison_summary
 
@@ -43,11 +87,16 @@ def conclude(
         add_summary(summary, audit_summary(record, results))
         if pair is not None:
             add_summary(summary, comparison_summary(pair.comparison, {}))
+    return results
+
+
+def _shown(
+    record: "Record", page: Path, pair: "Against | None", results: Sequence["GateResult"], *, as_json: bool
+) -> dict[str, Any]:
+    """Print one audit, or return it as JSON."""
     if pair is None:
-        _show(record, page, results, as_json=as_json)
-    else:
-        _show_pair(pair, page, results, as_json=as_json)
-    end(results)
+        return _show(record, page, results, as_json=as_json)
+    return _show_pair(pair, page, results, as_json=as_json)
 
 
 def end(results: Sequence["GateResult"]) -> None:
@@ -64,7 +113,7 @@ def gates_as_json(results: Sequence["GateResult"]) -> list[dict[str, Any]]:
     return [{"gate": str(each.gate), "failed": each.failed, "found": str(each)} for each in results]
 
 
-def _show_pair(pair: "Against", page: Path, results: Sequence["GateResult"], *, as_json: bool) -> None:
+def _show_pair(pair: "Against", page: Path, results: Sequence["GateResult"], *, as_json: bool) -> dict[str, Any]:
     """Write the page of two models, and say what differs."""
     import json
 
@@ -79,9 +128,7 @@ def _show_pair(pair: "Against", page: Path, results: Sequence["GateResult"], *, 
     if as_json:
         document = json.loads(pair.record.results.read_text(encoding="utf-8"))
         compared = {**comparison_as_json(pair.comparison), "finding": str(finding), "page": str(both)}
-        shown = {**document, "page": str(page), "gates": gates_as_json(results), "comparison": compared}
-        typer.echo(json.dumps(shown, ensure_ascii=False))
-        return
+        return {**document, "page": str(page), "gates": gates_as_json(results), "comparison": compared}
     typer.echo(f"{model} against {pair.comparison.runs[0].label}: {finding}")
     for contrast in headlines(pair.comparison):
         typer.echo(f"{contrast.figure} {told(contrast)}: {contrast.verdict}")
@@ -91,9 +138,10 @@ def _show_pair(pair: "Against", page: Path, results: Sequence["GateResult"], *, 
         typer.echo(f"{title} Skipped: {reason}.")
     typer.echo(f"results  {pair.base.results}\nresults  {pair.record.results}")
     typer.echo(f"page     {both}\npage     {page} ({model} alone)")
+    return {}
 
 
-def _show(record: "Record", page: Path, results: Sequence["GateResult"], *, as_json: bool) -> None:
+def _show(record: "Record", page: Path, results: Sequence["GateResult"], *, as_json: bool) -> dict[str, Any]:
     import json
 
     from offscript.audits.store import harness_document
@@ -103,9 +151,7 @@ def _show(record: "Record", page: Path, results: Sequence["GateResult"], *, as_j
         document = json.loads(record.results.read_text(encoding="utf-8"))
         measured = harness_document([entry for answer in record.answers for entry in answer.measurements])
         document |= {part: measured[part] for part in ("results", "higher_is_better", "measurements")}  # today's names
-        shown = {**document, "page": str(page), "gates": gates_as_json(results)}
-        typer.echo(json.dumps(shown, ensure_ascii=False))
-        return
+        return {**document, "page": str(page), "gates": gates_as_json(results)}
     findings = findings_of({answer.name: answer.measurements for answer in record.answers})
     for answer in record.answers:
         if (finding := findings[answer.name]) is not None:
@@ -114,3 +160,4 @@ def _show(record: "Record", page: Path, results: Sequence["GateResult"], *, as_j
         typer.echo(f"{title} Skipped: {reason}.")
     typer.echo(f"results  {record.results}")
     typer.echo(f"page     {page}")
+    return {}

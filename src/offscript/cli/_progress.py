@@ -210,8 +210,8 @@ class AuditBar:
         self._finish()
         self._title, self._began = f"[{number}/{total}] {title}", time.monotonic()
         self._lines.begin(self._title)
-        self._lines.say(f"{self._title}{' (stored by an earlier run)' if stored else ''}")
-        note = "stored by an earlier run" if stored else ""
+        self._lines.say(f"{self._title}{' (stored)' if stored else ''}")
+        note = "stored" if stored else ""
         self._task = self._bar.add_task(escape(self._title), total=None, note=note)
 
     def start(self, total: int) -> Counter:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from offscript.cli._conclusion import FailOn, Summary, conclude
+from offscript.cli._conclusion import FailOn, Summary, conclude_all
 from offscript.cli._options import Json
 
 
@@ -32,4 +32,4 @@ def report(
     page = out or record.results.with_name("audit.html")
     pair = read_against(record) if is_against(record) else None
     write_page(record, page)
-    conclude(record, page, gates, pair=pair, summary=summary, as_json=as_json)
+    conclude_all([(record, page, pair)], page.parent, gates, summary=summary, as_json=as_json)

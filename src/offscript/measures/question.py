@@ -265,6 +265,8 @@ class Question(Generic[SettingsT]):
     """Not listed: part of another question's work."""
     renamed: ClassVar[Mapping[str, str]] = {}
     """Settings that had another name in earlier versions, and what to use instead."""
+    shares_rows: ClassVar[bool] = False
+    """Whether it shares out its own rows to workers, where a subject has some for it."""
     share: ClassVar[int] = 2
     """Its part of the time that an audit of a large model has, compared with the other questions' parts."""
     headlines: ClassVar[tuple[str, ...]] = ()

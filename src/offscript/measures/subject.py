@@ -174,9 +174,9 @@ class Subject:
         Args:
             shared_deviations: as for a subject, for the second model.
         """
-        return Subject(
-            self.against,
-            self.oracle,
+        made = Subject(
+            self._against,
+            self._oracle,
             self.corpus,
             budget=self.budget,
             seed=self.seed,
@@ -188,6 +188,26 @@ class Subject:
             shared_deviations=shared_deviations,
             pace=self.pace if self.is_large else self._pace,
         )
+        made.__dict__.update(model=self.against, oracle=self.oracle)  # they are loaded: not a second time
+        return made
+
+    def named(self) -> dict[str, Any]:
+        """The arguments that make this subject again elsewhere, as plain data; its models must be given by name."""
+        models = {"model": self._model, "oracle": self._oracle, "against": self._against}
+        for kind, model in models.items():
+            if model is not None and not isinstance(model, str):
+                raise OffscriptError(f"the {kind} has no name to find it by on a worker", next="give a model string")
+        return {
+            **models,
+            "corpus": list(self.corpus),
+            "budget": self.budget.value,
+            "seed": self.seed,
+            "length": self.length,
+            "batch_size": self._batch_size,
+            "limit": self.limit,
+            "associations": self.associations,
+            "pace": self.pace if self.is_large else self._pace,
+        }
 
     @property
     def required_oracle(self) -> LanguageModel:

@@ -61,6 +61,7 @@ class Exposure(Question[ExposureSettings]):
     """EB-M (eq. 2-6) and, against an oracle, EB-C (eq. 7-9) at every history length."""
 
     name = "exposure"
+    shares_rows = True
     title = "Does it have exposure bias?"
     about = "Exposure bias at every history length: EB-M and, against an oracle, EB-C."
     Settings = ExposureSettings
