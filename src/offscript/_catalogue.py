@@ -149,6 +149,7 @@ QUESTIONS: Registry[Any] = Registry(
         "degeneration": "offscript.measures.degeneration:Degeneration",
         "memorisation": "offscript.measures.memorisation:Memorisation",
         "sampling": "offscript.measures.sampling:Sampling",
+        "text-distance": "offscript.measures.text_distance:TextDistance",
         "quality": "offscript.measures.quality:Quality",
         "diversity": "offscript.measures.diversity:Diversity",
         "approximation": "offscript.measures.approximation:Approximation",

