@@ -27,7 +27,9 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "I64": np.dtype(np.int64),
     "I32": np.dtype(np.int32),
     "U32": np.dtype(np.uint32),
+    "F32": np.dtype(np.float32),
     "U8": np.dtype(np.uint8),
+    "I8": np.dtype(np.int8),
     "BOOL": np.dtype(np.bool_),
 }
 NAMES = {dtype: name for name, dtype in DTYPES.items()}

@@ -3,6 +3,7 @@
 tf is the term's frequency in the document, dl the document's length; a `Term` holds the collection's side: N documents
 of T tokens, df documents with the term, F occurrences of it. lg is the logarithm to base 2. A query's score for a
 document is the sum over its terms. Names are such as `bm25,k1=0.9,b=0.4`, `dfr-be-b-z`, `ib-ll` or `lm-dirichlet,mu=9`.
+`dense` goes by the vectors of an index, `hybrid` by these and the default model, `hybrid+bm25` by these and that one.
 """
 
 import itertools
@@ -256,9 +257,28 @@ _POSITIVE = {
 }
 
 
+DENSE, HYBRID = "dense", "hybrid"
+
+
 def model_names() -> list[str]:
-    """Every name that `retrieval_model` knows."""
-    return list(_BUILDERS)
+    """Every name that a searcher knows."""
+    return [*_BUILDERS, DENSE, HYBRID]
+
+
+def is_dense(text: str) -> bool:
+    """Whether a model goes by vectors."""
+    return text in (DENSE, HYBRID) or text.startswith(f"{HYBRID}+")
+
+
+def lexical_part(text: str) -> str:
+    """The model by words that a hybrid one is fused with; empty for `dense`."""
+    return "" if text == DENSE else text.removeprefix(HYBRID).removeprefix("+") or DEFAULT_MODEL
+
+
+def check_model(text: str) -> None:
+    """Refuse a name that no searcher knows."""
+    if text != DENSE:
+        retrieval_model(lexical_part(text) if is_dense(text) else text)
 
 
 def retrieval_model(text: str) -> Similarity:
@@ -266,7 +286,7 @@ def retrieval_model(text: str) -> Similarity:
     specification = parse_specification(text)
     if specification.name not in _BUILDERS:
         raise OffscriptError(
-            f"unknown retrieval model {specification.name!r}", next=nearest(specification.name, _BUILDERS)
+            f"unknown retrieval model {specification.name!r}", next=nearest(specification.name, model_names())
         )
     build, known = _BUILDERS[specification.name]
     for key, value in specification.settings.items():

@@ -4,7 +4,7 @@ import contextlib
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,19 @@ from offscript.errors import OffscriptError
 from offscript.factcheck.analysis.lexicon import ABSENT, Lexicon
 from offscript.factcheck.index import Index
 from offscript.factcheck.index.reading import Segment
-from offscript.factcheck.retrieval.models import DEFAULT_MODEL, Similarity, Term, retrieval_model
+from offscript.factcheck.retrieval.models import (
+    DEFAULT_MODEL,
+    Similarity,
+    Term,
+    is_dense,
+    lexical_part,
+    retrieval_model,
+)
 from offscript.factcheck.retrieval.top import DELETED, UNMET, Best, Queries, ScoredPostings, rank
+
+if TYPE_CHECKING:  # encoders need torch, which searching by words does without
+    from offscript.factcheck.retrieval.dense import DenseSearcher
+    from offscript.factcheck.retrieval.encoding import Encoder
 
 Norms = Literal["exact", "lucene"]
 FREE_VALUES = 24  # Lucene's SmallFloat.intToByte4 keeps so many lengths as they are
@@ -23,6 +34,7 @@ SIGNIFICANT_BITS = 4
 Frequencies = tuple[NDArray[np.int64], NDArray[np.int64]]
 QUERIES_A_THREAD = 32  # fewer are not worth a thread
 NOTHING = -1
+FUSED = 100  # documents of either ranking that are fused at least
 
 
 def scoring_lengths(lengths: NDArray[np.int32], norms: Norms) -> NDArray[np.float64]:
@@ -166,6 +178,7 @@ class Searcher:
         statistics: Those of the whole collection when the index is a shard of it (see `SummedStatistics`).
         norms: "lucene" rounds document lengths as Lucene does; "exact" does not.
         threads: How many share the work of many queries at once; one per core by default.
+        encoder: Encodes queries for `dense` and `hybrid`; the one that encoded the documents by default.
     """
 
     def __init__(
@@ -175,7 +188,9 @@ class Searcher:
         statistics: Statistics | None = None,
         norms: Norms = "exact",
         threads: int | None = None,
+        encoder: "Encoder | None" = None,
     ) -> None:
+        self._encoder, self._dense = encoder, cast("DenseSearcher | None", None)
         self.index, self._threads = index, threads or os.cpu_count() or 1
         self._statistics = statistics or IndexStatistics(index)
         self._lengths = [scoring_lengths(segment.lengths, norms) for segment in index.segments]
@@ -198,6 +213,8 @@ class Searcher:
         """As `search_all`, in arrays and with numbers in the place of ids."""
         if k < 1:
             raise OffscriptError(f"cannot return {k} documents", next="ask for 1 document or more")
+        if is_dense(model):
+            return self._rank_by_meaning(queries, k, lexical_part(model))
         parts = []
         tokens, counts, terms = self.index.analyzer.analyze(queries)
         owners, numbers, weights = _distinct_terms(tokens, counts, terms.size)
@@ -208,6 +225,18 @@ class Searcher:
             best = self._best(scores, Queries(starts, found[present], weights[present]), k)
             parts.append(_numbered(best, int(self._firsts[place])))
         return _merged(parts, len(queries), k)
+
+    def _rank_by_meaning(self, queries: Sequence[str], k: int, lexical: str) -> Ranking:
+        """By vectors alone, or fused with a model that goes by words, each to the same depth."""
+        from offscript.factcheck.retrieval.dense import DenseSearcher, fuse
+
+        if self._dense is None:
+            self._dense = DenseSearcher(self.index, self._encoder)
+        depth = max(k, FUSED)
+        near = self._dense.rank(queries, depth if lexical else k)
+        if not lexical:
+            return Ranking(*near)
+        return Ranking(*fuse([self.rank(queries, depth, model=lexical).documents, near[0]], k))
 
     def _prepared(self, model: str, terms: Lexicon) -> list[SegmentScores]:
         """The scores of all segments, with those of the given terms worked out."""

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from offscript.factcheck.index import Index, open_index
-from offscript.factcheck.retrieval.models import DEFAULT_MODEL, retrieval_model
+from offscript.factcheck.retrieval.models import DEFAULT_MODEL, check_model
 from offscript.factcheck.retrieval.searcher import Searcher
 from offscript.factcheck.sources import Found, Kind, Scale
 from offscript.factcheck.sources.ratings import Ratings
@@ -37,7 +37,7 @@ class LocalIndex:
         ratings: Ratings | None = None,
         kind: Kind = Kind.unrated,
     ) -> None:
-        retrieval_model(model)
+        check_model(model)
         self.index = index if isinstance(index, Index) else open_index(index)
         self.model, self.kind = model, kind
         self._ratings, self.searcher = ratings or Ratings(), Searcher(self.index)
