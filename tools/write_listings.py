@@ -19,7 +19,8 @@ from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
 from offscript.cli.app import app
-from offscript.factcheck.retrieval import DEFAULT_MODEL, model_names, retrieval_model
+from offscript.factcheck.retrieval import DEFAULT_MODEL, model_names
+from offscript.factcheck.retrieval.models import describe_model
 from offscript.measures.registry import questions
 from offscript.report.glossary import Term, glossary
 from offscript.training import ALGORITHMS
@@ -60,7 +61,7 @@ def listings() -> dict[str, list[dict[str, str]]]:
     retrieval = [
         {
             "model": f"{name} (default)" if name == DEFAULT_MODEL else name,
-            "about": (type(retrieval_model(name)).__doc__ or "").partition("\n")[0],
+            "about": describe_model(name),
         }
         for name in model_names()
     ]

@@ -9,17 +9,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from offscript.errors import OffscriptError
+from offscript.factcheck.batch import GivenClaim, check_batch
 from offscript.factcheck.checked import Verdict
 from offscript.factcheck.checking import Checker
 from offscript.factcheck.documents import Document
+from offscript.factcheck.fakta import Fakta
 from offscript.factcheck.index import build_index
 from offscript.factcheck.sources.local import LocalIndex
 from offscript.factcheck.stance.registry import stance_model
-from offscript.factcheck.texts.checking import NOT_ENGLISH, between, check_text, find_claims
-from offscript.factcheck.texts.english import is_english
+from offscript.factcheck.texts.checking import between, check_text, find_claims
+from offscript.factcheck.texts.english import NOT_ENGLISH, is_english
 from offscript.factcheck.texts.reading import read_text
 from offscript.factcheck.texts.standing import split_claims, stand_alone
 from offscript.factcheck.texts.worthiness import is_worth_checking, worthiness
+from offscript.factcheck.tools import Tools
 from offscript.report.text import text_page
 
 TEXT = (
@@ -189,3 +192,39 @@ def test_verdicts_of_a_sentence_are_joined(checker: Checker) -> None:
     assert len(verdicts) == 2
     if Verdict.refuted in verdicts:
         assert sentence.verdict is Verdict.refuted
+
+
+@pytest.mark.parametrize(
+    ("text", "english"),
+    [
+        ("Die Hauptstadt von Frankreich ist Paris.", False),
+        ("Madrid es la capital de España.", False),
+        ("Der Rhein fließt durch Köln.", False),
+        ("Stockholm är Sveriges huvudstad.", False),
+        ("Georges Gilles de la Tourette described symptoms.", True),
+        ("La La Land won six Oscars.", True),
+        ("Los Angeles borders Long Beach.", True),
+    ],
+)
+def test_short_claims_are_told_by_their_function_words(text: str, english: bool) -> None:
+    assert is_english(text) is english
+
+
+def test_what_is_not_english_is_not_checked_by_any_pipeline(checker: Checker, tmp_path: Path) -> None:
+    claim = "Die Hauptstadt von Frankreich ist Paris."
+    for pipeline in (checker, Fakta(checker.providers, stance=stance_model("lexical"))):
+        check = pipeline.check(claim)
+        assert (check.verdict, check.not_judged, check.documents) == (Verdict.unknown, NOT_ENGLISH, ())
+    assert Tools(checker).check(claim)["not_judged"] == NOT_ENGLISH
+    check_batch(checker, [GivenClaim("1", claim)], tmp_path / "out.jsonl")
+    assert json.loads((tmp_path / "out.jsonl").read_text())["not_judged"] == NOT_ENGLISH
+
+
+def test_a_model_may_split_sentences(checker: Checker) -> None:
+    def halves(sentence: str) -> list[str]:
+        words = sentence.rstrip(".").split()
+        return [" ".join(words[:5]) + ".", " ".join(words[5:]) + "."]
+
+    document = Document("text", "", "Marie Curie was born in Warsaw in the year 1867.")
+    [sentence] = check_text(checker, document, decompose=halves).sentences
+    assert [claim.claim for claim in sentence.claims] == ["Marie Curie was born in.", "Warsaw in the year 1867."]

@@ -18,11 +18,22 @@ WORDS = {"SUPPORTED": "supported", "REFUTED": "refuted", "NOT ENOUGH INFO": "und
 
 
 def check_document(
-    checker: "ClaimPipeline", document: "Document", out: Path | None, *, as_json: bool, quiet: bool
+    checker: "ClaimPipeline",
+    document: "Document",
+    out: Path | None,
+    decompose: str | None = None,
+    *,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
     """Check a text; write its page and the JSON beside it, or print what was found."""
     from offscript.factcheck.texts.checking import check_text
 
+    split = None
+    if decompose is not None:
+        from offscript.measures.factuality.decomposition import decomposer
+
+        split = decomposer(decompose)
     with counting("check", quiet=quiet) as counter:
 
         def progress(done: int, total: int) -> None:
@@ -30,7 +41,7 @@ def check_document(
                 counter.start(total)
             counter(1)
 
-        checked = check_text(checker, document, progress=progress)
+        checked = check_text(checker, document, decompose=split, progress=progress)
     if out is not None:
         from offscript._files import write_json, write_text
         from offscript.report.text import text_page

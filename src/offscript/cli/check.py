@@ -35,7 +35,17 @@ def check(
     out: Annotated[
         Path | None, typer.Option("--out", help="Where results go: JSON lines for --file, a page (.html) for --text.")
     ] = None,
-    workers: Annotated[int, typer.Option(min=1, max=64, help="Threads that check a file, about one per core.")] = 1,
+    workers: Annotated[
+        int | None, typer.Option(min=1, max=64, help="Threads that check a file; one per core by default.")
+    ] = None,
+    decompose: Annotated[
+        str | None,
+        typer.Option("--decompose", metavar="MODEL", help="Language model that splits the sentences of --text."),
+    ] = None,
+    retrieval: Annotated[
+        str | None,
+        typer.Option("--retrieval", help="dfr-be-b-z by default; hybrid where the index has vectors (ls retrieval)."),
+    ] = None,
     index: Indexes = None,
     search: Engines = None,
     stance: StanceName = None,
@@ -54,7 +64,7 @@ def check(
     from offscript.factcheck.documents.dates import read_day
     from offscript.factcheck.pipelines import build_pipeline
 
-    _check_wishes(claim, file, text, citations, out)
+    _check_wishes(claim, file, text, citations, out, decompose)
     document = _read_text(text or citations or "", raw=text is None) if text or citations else None
     checker = build_pipeline(
         pipeline.value,
@@ -65,14 +75,16 @@ def check(
         lexicons=lexicons,
         risk=risk,
         as_of=read_day(as_of) if as_of else None,
+        retrieval=retrieval,
         announce=_announce,
     )
     if file is not None and out is not None:
         named = ",".join(map(str, index or [])) or "almanac"
         settings = (
             f"{pipeline.value} {checker.stance.name} {named} risk={risk} as-of={as_of} search={','.join(search or [])}"
+            f"{f' retrieval={retrieval}' if retrieval else ''}"
         )
-        _check_file(checker, file, out, settings, workers, as_json=as_json, quiet=quiet)
+        _check_file(checker, file, out, settings, workers or _cores(), as_json=as_json, quiet=quiet)
         return
     if document is not None:
         from offscript.cli._texts import check_document, check_sources
@@ -80,7 +92,7 @@ def check(
         if citations:
             check_sources(checker, document, as_json=as_json)
         else:
-            check_document(checker, document, out, as_json=as_json, quiet=quiet)
+            check_document(checker, document, out, decompose, as_json=as_json, quiet=quiet)
         return
     assert claim is not None
     found = checker.check(claim)
@@ -93,7 +105,12 @@ def check(
 
 
 def _check_wishes(
-    claim: str | None, file: Path | None, text: str | None, citations: str | None, out: Path | None
+    claim: str | None,
+    file: Path | None,
+    text: str | None,
+    citations: str | None,
+    out: Path | None,
+    decompose: str | None,
 ) -> None:
     """Refuse what cannot be done before a model is loaded."""
     from offscript.errors import OffscriptError
@@ -102,6 +119,8 @@ def _check_wishes(
         raise OffscriptError(
             "cannot check: give a claim, --file or --text, or --citations", next='offscript check "A claim."'
         )
+    if decompose is not None and text is None:
+        raise OffscriptError("--decompose is for --text", next="name a text: --text article.md")
     if file is not None and out is None:
         raise OffscriptError("--file needs --out", next="say where results go: --out results.jsonl")
     if out is not None and file is None and text is None:
@@ -141,6 +160,13 @@ def _check_file(
     typer.echo(f"{out}: {len(claims):,} claims{resumed}, {duration(time.perf_counter() - started)}: {counts}")
 
 
+def _cores() -> int:
+    """Cores that this process may use; the inference model leaves the interpreter free while it reads."""
+    import os
+
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def _announce(message: str) -> None:
     typer.echo(message, err=True)
 
@@ -153,12 +179,12 @@ def _show(found: "Check") -> None:
     verdict = found.verdict.value
     console.print(Text(f"{verdict}  {found.confidence:.0%}", style=f"bold {COLOURS[verdict]}"), Text(found.claim))
     if found.not_judged:
-        console.print(Text(f"not judged: {found.not_judged}, and only a statement can be true or false", style="dim"))
+        console.print(Text(_not_judged(found.not_judged), style="dim"))
     elif verdict == "NOT ENOUGH INFO" and found.documents:
         console.print(Text("undecided: the evidence does not settle it", style="dim"))
     for evidence in found.evidence:
         console.print(_line(found, evidence))
-    if not found.documents:
+    if not found.documents and not found.not_judged:
         console.print(Text("no document says anything about it", style="dim"))
     for kind, averaged in found.by_kind.items():
         shares = ", ".join(f"{name} {getattr(averaged, name):.0%}" for name in ("agree", "disagree", "discuss"))
@@ -167,6 +193,15 @@ def _show(found: "Check") -> None:
     if found.calibrated_on:
         console.print(Text(f"confidence calibrated on {', '.join(found.calibrated_on)}", style="dim"))
     console.print(Text(f"{found.seconds * 1000:.0f} ms", style="dim"))
+
+
+def _not_judged(reason: str) -> str:
+    """Why a text got no verdict, whatever was found."""
+    from offscript.factcheck.texts.english import NOT_ENGLISH
+
+    if reason == NOT_ENGLISH:
+        return f"{NOT_ENGLISH}; the checker reads English alone"
+    return f"not judged: {reason}, and only a statement can be true or false"
 
 
 def _line(found: "Check", evidence: "Evidence") -> "Text":

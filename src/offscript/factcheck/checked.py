@@ -62,8 +62,8 @@ class Check:
     """A claim's whole way; `probabilities` are of the verdicts, calibrated, and `confidence` is that of `verdict`.
 
     `not_judged` says what the text is if it is no claim that could be true or false: a question, a command, an opinion
-    or several sentences. `deciding` is the sentence that a verdict other than NOT ENOUGH INFO rests on most, and
-    `calibrated_on` names the collections on which `confidence` was made a probability.
+    or several sentences; or that it is not English. `deciding` is the sentence that a verdict other than NOT ENOUGH
+    INFO rests on most, and `calibrated_on` names the collections on which `confidence` was made a probability.
     """
 
     claim: str
@@ -82,3 +82,9 @@ class Check:
     def to_json(self) -> dict[str, Any]:
         """As the API and `--json` give it."""
         return asdict(self)
+
+
+def unread(claim: str, reason: str) -> Check:
+    """The answer to a text for which nothing is looked up: undecided, and why."""
+    probabilities = {Verdict.supported: 0.0, Verdict.refuted: 0.0, Verdict.unknown: 1.0}
+    return Check(claim, (), Verdict.unknown, 1.0, probabilities, (), (), {}, 0.0, not_judged=reason)

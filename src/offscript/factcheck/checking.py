@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from offscript.errors import missing_package
 from offscript.factcheck.almanac import almanac_index, almanac_is_written
 from offscript.factcheck.analysis.words import whole_characters
-from offscript.factcheck.checked import Check, CheckedDocument, CheckedSentence, Reading, Verdict
+from offscript.factcheck.checked import Check, CheckedDocument, CheckedSentence, Reading, Verdict, unread
 from offscript.factcheck.documents.dates import is_after
 from offscript.factcheck.documents.document import Document
 from offscript.factcheck.index import Index
@@ -23,6 +23,7 @@ from offscript.factcheck.inference.stance import NAME, InferenceStance
 from offscript.factcheck.inference.verdict import inference_verdicts
 from offscript.factcheck.language import language_scores, read_lexicons
 from offscript.factcheck.queries import query_of, search
+from offscript.factcheck.retrieval.models import DEFAULT_MODEL
 from offscript.factcheck.retrieval.reranking import prefer_titles, rerank_by_title
 from offscript.factcheck.sources import Found, Kind, Provider
 from offscript.factcheck.sources.local import LocalIndex
@@ -30,6 +31,7 @@ from offscript.factcheck.sources.ratings import Ratings, read_ratings
 from offscript.factcheck.stance.registry import stance_model
 from offscript.factcheck.stance.stance import UNRELATED, Stance, StanceModel
 from offscript.factcheck.stance.tokens import STOP_WORDS
+from offscript.factcheck.texts.english import NOT_ENGLISH, is_english
 from offscript.factcheck.verdict import VerdictModel, deciding_sentence, telling_sentences, verdict_model
 
 if TYPE_CHECKING:
@@ -103,6 +105,8 @@ class Checker:
         """The claim's whole way; whatever the text, there is an answer."""
         begun = time.perf_counter()
         text = whole_characters(claim).replace("\0", " ").strip()[:CLAIM_CHARACTERS]
+        if not is_english(text):
+            return unread(text, NOT_ENGLISH)
         query, not_judged = tuple(self._query(text)), self.verdicts.not_judged(text)
         reading = self._read(text, self._found(text, query))
         documents = reading.documents
@@ -198,6 +202,7 @@ def build_checker(
     lexicons: Path | None = None,
     risk: float | None = None,
     as_of: date | None = None,
+    retrieval: str | None = None,
     announce: Callable[[str], None] | None = None,
 ) -> Checker:
     """A checker on these indexes, or on the almanac, and on search engines.
@@ -210,6 +215,7 @@ def build_checker(
         lexicons: a folder of lexicons for the language of documents.
         risk: decide only where at most this share of decisions is wrong, if the stance model knows where that is.
         as_of: leave out documents that are dated after this day.
+        retrieval: the model that finds documents in indexes, as in `offscript ls retrieval`; the default one without.
         announce: told when the almanac has to be written first, which takes a while.
 
     Returns:
@@ -218,7 +224,7 @@ def build_checker(
     cues = read_lexicons(lexicons) if lexicons else None
     stances = stance_model(stance) if stance else default_stance()
     return Checker(
-        open_providers(indexes, ratings, engines=engines, announce=announce),
+        open_providers(indexes, ratings, engines=engines, retrieval=retrieval, announce=announce),
         stance=stances,
         verdicts=None if risk is None else default_verdicts(stances).at_risk(risk),
         query=query_of if engines else query_words,  # search engines want few words
@@ -232,6 +238,7 @@ def open_providers(
     ratings: Path | None = None,
     *,
     engines: Sequence[str] = (),
+    retrieval: str | None = None,
     announce: Callable[[str], None] | None = None,
 ) -> "list[LocalIndex | WebSearch]":
     """What finds documents: these indexes, or the almanac without any, and search engines.
@@ -240,16 +247,17 @@ def open_providers(
         indexes: Folders that `offscript index` wrote, or `almanac`.
         ratings: A table of web sites and how factual they are.
         engines: Search engines to ask too: `google` or `searxng`.
+        retrieval: The model that finds documents in indexes; the default one without.
         announce: Told when the almanac has to be written first, which takes a while.
 
     Returns:
         The providers, indexes first.
     """
-    rated = read_ratings(ratings) if ratings else Ratings()
+    rated, model = read_ratings(ratings) if ratings else Ratings(), retrieval or DEFAULT_MODEL
     local = [
-        LocalIndex(_almanac(announce), kind=Kind.high)
+        LocalIndex(_almanac(announce), kind=Kind.high, model=model)
         if str(folder) == ALMANAC and not Path(folder).is_dir()
-        else LocalIndex(Path(folder), ratings=rated)
+        else LocalIndex(Path(folder), ratings=rated, model=model)
         for folder in indexes or [ALMANAC]
     ]
     return [*local, *(_web_search(name, rated) for name in engines)]

@@ -42,6 +42,7 @@ def build_pipeline(
     lexicons: Path | None = None,
     risk: float | None = None,
     as_of: "date | None" = None,
+    retrieval: str | None = None,
     announce: Callable[[str], None] | None = None,
 ) -> ClaimPipeline:
     """A checker of the named pipeline on these indexes, or on the almanac, and on search engines.
@@ -55,6 +56,7 @@ def build_pipeline(
         lexicons: A folder of lexicons for the language of documents.
         risk: Decide only where at most this share of decisions is wrong; of the standard pipeline only.
         as_of: Leave out documents that are dated after this day; of the standard pipeline only.
+        retrieval: The model that finds documents in indexes, as in `offscript ls retrieval`; the default one without.
         announce: Told what takes a while, and what is not searched.
 
     Returns:
@@ -64,7 +66,15 @@ def build_pipeline(
 
     if Pipeline(pipeline) is Pipeline.standard:
         return build_checker(
-            indexes, stance, ratings, engines=engines, lexicons=lexicons, risk=risk, as_of=as_of, announce=announce
+            indexes,
+            stance,
+            ratings,
+            engines=engines,
+            lexicons=lexicons,
+            risk=risk,
+            as_of=as_of,
+            retrieval=retrieval,
+            announce=announce,
         )
     if as_of is not None:
         raise OffscriptError("--as-of does not work with --pipeline fakta", next="leave out one of the two")
@@ -84,7 +94,7 @@ def build_pipeline(
         )
     cues = read_lexicons(lexicons) if lexicons else None
     return Fakta(
-        open_providers(indexes, ratings, engines=engines, announce=announce),
+        open_providers(indexes, ratings, engines=engines, retrieval=retrieval, announce=announce),
         stance=stance_model(stance) if stance else None,
         language=lambda text: language_scores(text, cues),
     )

@@ -8,6 +8,7 @@ from offscript.factcheck.checked import Check, CheckedDocument, CheckedSentence,
 from offscript.factcheck.documents.document import Document
 from offscript.factcheck.sources import Kind
 from offscript.factcheck.stance.stance import STANCES, Stance
+from offscript.factcheck.texts.english import NOT_ENGLISH
 from offscript.factcheck.verdict import VerdictModel
 from offscript.web.drawings import Part, divide
 
@@ -199,6 +200,8 @@ def _quotes(check: Check) -> list[Quote]:
 
 def _reason(check: Check) -> str:
     """Why there is no verdict; nothing where there is one."""
+    if check.not_judged == NOT_ENGLISH:
+        return "Not English: not checked. The checker reads English alone."
     if check.not_judged:
         kind = NOT_JUDGED.get(check.not_judged, check.not_judged)
         return f"Not judged: this is {kind}, and only a statement can be checked."

@@ -8,7 +8,7 @@ from types import MappingProxyType
 import numpy as np
 
 from offscript.factcheck.analysis.words import whole_characters
-from offscript.factcheck.checked import Check, CheckedDocument, CheckedSentence, Verdict
+from offscript.factcheck.checked import Check, CheckedDocument, CheckedSentence, Verdict, unread
 from offscript.factcheck.checking import BEGINNING, CLAIM_CHARACTERS, Language, Query, checked_sentences
 from offscript.factcheck.fakta.aggregation import Aggregate, Rule, aggregate, shipped_rule
 from offscript.factcheck.fakta.retrieval import Retrieved, find_by_kind
@@ -17,6 +17,7 @@ from offscript.factcheck.queries import query_of
 from offscript.factcheck.sources import Found, Kind, Provider
 from offscript.factcheck.stance.registry import stance_model
 from offscript.factcheck.stance.stance import UNRELATED, Stance, StanceModel
+from offscript.factcheck.texts.english import NOT_ENGLISH, is_english
 from offscript.factcheck.verdict import stance_by_kind, telling_sentences
 
 STANCE = "offscript/fakta"
@@ -65,6 +66,8 @@ class Fakta:
         """
         begun = time.perf_counter()
         text = whole_characters(claim).replace("\0", " ").strip()[:CLAIM_CHARACTERS]
+        if not is_english(text):
+            return unread(text, NOT_ENGLISH)
         query = tuple(self._query(text))
         found = find_by_kind(self.providers, text, query, self._documents, kinds=self._kinds)
         documents = self._read(text, found)

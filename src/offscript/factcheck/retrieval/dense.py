@@ -20,7 +20,7 @@ from offscript.errors import OffscriptError
 from offscript.factcheck.index import Index
 from offscript.factcheck.index.files import DTYPES, SUFFIX, Layout, damaged, map_arrays, writing_arrays
 from offscript.factcheck.index.reading import Segment
-from offscript.factcheck.retrieval.encoding import DEFAULT_ENCODER, Encoder, MeanEncoder
+from offscript.factcheck.retrieval.encoding import Encoder, MeanEncoder, named_encoder
 
 FOLDER, DESCRIPTION = "vectors", "encoder.json"
 LAYOUT: Layout = {"vectors": DTYPES["I8"], "scales": DTYPES["F32"]}
@@ -50,7 +50,7 @@ def add_vectors(index: Index, encoder: Encoder | None = None, *, progress: Count
     Returns:
         How many documents were encoded. Killed, it leaves the segments done so far, and resumes there.
     """
-    encoder = encoder or MeanEncoder(DEFAULT_ENCODER)
+    encoder = encoder or named_encoder()
     folder = index.folder / FOLDER
     folder.mkdir(exist_ok=True)
     if (known := _encoder_name(index.folder)) != encoder.name:
@@ -66,11 +66,6 @@ def add_vectors(index: Index, encoder: Encoder | None = None, *, progress: Count
                     progress(done)
     _remove(folder, kept=frozenset(_path(index, segment).name for segment in index.segments))
     return done
-
-
-def has_vectors(folder: Path) -> bool:
-    """Whether an index was ever given vectors."""
-    return (folder / FOLDER / DESCRIPTION).is_file()
 
 
 class DenseSearcher:
@@ -193,7 +188,7 @@ def _fingerprint(segment: Segment) -> int:
     """Which documents a segment holds: their ids, lengths and words."""
     value = 0
     for name in ("ids.pool", "lengths", "stored.offsets", "terms.pool", "total_frequencies"):
-        value = zlib.crc32(np.ascontiguousarray(segment.arrays[name]).view(np.uint8), value)
+        value = zlib.crc32(np.ascontiguousarray(segment.arrays[name]).data, value)
     return value
 
 

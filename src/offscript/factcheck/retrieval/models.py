@@ -275,6 +275,15 @@ def lexical_part(text: str) -> str:
     return "" if text == DENSE else text.removeprefix(HYBRID).removeprefix("+") or DEFAULT_MODEL
 
 
+def describe_model(name: str) -> str:
+    """A sentence on a model, for lists."""
+    about = {
+        DENSE: "Cosine of the query's vector with every document's (offscript index --vectors).",
+        HYBRID: "The default model and dense, fused by reciprocal rank; hybrid+NAME fuses another with dense.",
+    }
+    return about.get(name) or (type(retrieval_model(name)).__doc__ or "").partition("\n")[0]
+
+
 def check_model(text: str) -> None:
     """Refuse a name that no searcher knows."""
     if text != DENSE:

@@ -8,13 +8,14 @@ from offscript.factcheck.batch import evidence_of
 from offscript.factcheck.checked import Check, Verdict
 from offscript.factcheck.documents.document import Document
 from offscript.factcheck.pipelines import ClaimPipeline
-from offscript.factcheck.texts.english import is_english
+from offscript.factcheck.texts.english import NOT_ENGLISH, is_english
 from offscript.factcheck.texts.standing import split_claims, stand_alone
 from offscript.factcheck.texts.worthiness import is_worth_checking, worthiness
 from offscript.statistics.means import mean_interval
 
-NOT_ENGLISH = "not English: not checked"
 NO_CLAIM = "no claim"
+Decompose = Callable[[str], Sequence[str]]
+"""Splits a sentence that stands alone into claims."""
 
 
 @dataclass(frozen=True)
@@ -132,11 +133,12 @@ class FoundClaims:
     not_checked: str
 
 
-def find_claims(document: Document) -> list[FoundClaims]:
+def find_claims(document: Document, *, decompose: Decompose | None = None) -> list[FoundClaims]:
     """The sentences of a text with the claims that they make.
 
     Args:
         document: The text; its title is no sentence of it.
+        decompose: Splits a sentence into claims; rules for conjunctions by default.
 
     Returns:
         Every sentence in order. A sentence that states nothing, or is not English, has no claims and says why.
@@ -149,10 +151,10 @@ def find_claims(document: Document) -> list[FoundClaims]:
     texts = [text for _, text in places]
     flat = [" ".join(text.split()) for text in texts]
     resolved, scores = stand_alone(flat, title=document.title), worthiness(flat)
-    found = []
+    found, split = [], decompose or split_claims
     for (start, text), alone, score in zip(places, resolved, scores.tolist(), strict=True):
         reason = _reason(alone, score)
-        claims = () if reason else tuple(split_claims(alone))
+        claims = () if reason else tuple(split(alone))
         found.append(FoundClaims(start, text, score, claims, reason))
     return found
 
@@ -166,13 +168,18 @@ def _reason(sentence: str, score: float) -> str:
 
 
 def check_text(
-    checker: ClaimPipeline, document: Document, *, progress: Callable[[int, int], None] | None = None
+    checker: ClaimPipeline,
+    document: Document,
+    *,
+    decompose: Decompose | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> CheckedText:
     """Check every claim of a text.
 
     Args:
         checker: What checks a claim.
         document: The text, such as `read_documents` gives it.
+        decompose: Splits a sentence into claims; rules for conjunctions by default.
         progress: Told how many claims are done, and of how many.
 
     Returns:
@@ -180,7 +187,7 @@ def check_text(
     """
     if not is_english(document.text):
         return CheckedText(document.title, document.text, (), NOT_ENGLISH)
-    found = find_claims(document)
+    found = find_claims(document, decompose=decompose)
     total, done = sum(len(each.claims) for each in found), 0
     sentences = []
     for each in found:

@@ -35,6 +35,8 @@ _DECIDED = "supported_of_decided"
 _CURVES = {_DECIDED: "Supported among the decided", "not_enough_info": "Not decided"}
 _MARGIN = 0.05
 _KINDS = ("prompted", "free")
+_TEXTS = "texts"
+_LONG_TEXTS = {"quick": 0, "standard": 20, "paper": 200}
 _TONES = {"supported": "fine", "refuted": "found", "not_enough_info": "cannot-tell"}
 _EVIDENCE = 3
 
@@ -45,6 +47,11 @@ class FactualitySettings(Settings):
     samplers: Names = setting(TEMPERATURES, "Samplers to draw statements with, from the coolest to the hottest.")
     samples: int = setting(100, "Prompts to complete, and free texts to draw, for each sampler.", ge=1)
     length: int = setting(_LONGEST, "Tokens of a free text.", ge=1)
+    texts: int = setting(0, "Long texts about countries that each sampler writes, checked claim by claim.", ge=0)
+    text_length: int = setting(100, "Tokens of a long text.", ge=10)
+    decompose: str | None = setting(
+        None, "Language model that splits the sentences of long texts into claims; rules without it."
+    )
     index: Files = setting((), "Folder that `offscript index` wrote; the almanac without any.")
     stance: str = setting("lexical", "lexical, offscript/inference (ten times slower), or a trained model's folder.")
     ratings: Path | None = setting(None, "Table of web sites and how factual they are.")
@@ -69,24 +76,33 @@ class Factuality(Question[FactualitySettings]):
         length = min(subject.length, _LONGEST)
         cost = len(TEMPERATURES) * (length + 2 * COMPLETION)
         return FactualitySettings(
-            samples=subject.affordable(cost, most=_STATEMENTS[subject.budget.value]), length=length
+            samples=subject.affordable(cost, most=_STATEMENTS[subject.budget.value]),
+            length=length,
+            texts=_LONG_TEXTS[subject.budget.value],
         )
 
     def tokens(self, subject: "Subject", settings: FactualitySettings) -> int:
         """A completion and a free text with every sampler."""
         from offscript.measures.factuality.estimation import COMPLETION
 
-        return len(settings.samplers) * (settings.length + 2 * COMPLETION) * settings.samples
+        short = (settings.length + 2 * COMPLETION) * settings.samples
+        return len(settings.samplers) * (short + settings.texts * settings.text_length)
 
     def figures(self, subject: "Subject", settings: FactualitySettings) -> Sequence[str]:
         """Shares by sampler and kind of statement, and what changes from the first sampler to the last."""
         shares = ("supported", "refuted", "not_enough_info", _DECIDED, "checkable")
         names = [f"{sampler}.{kind}.{share}" for sampler in settings.samplers for kind in _KINDS for share in shares]
-        return [*names, *(f"change.{kind}.{share}" for kind in _KINDS for share in (_DECIDED, "not_enough_info"))]
+        changes = [f"change.{kind}.{share}" for kind in _KINDS for share in (_DECIDED, "not_enough_info")]
+        if settings.texts:
+            own = (*shares[:-1], "claims", "precision", "f1_at_k")
+            names += [f"{sampler}.{_TEXTS}.{name}" for sampler in settings.samplers for name in own]
+            changes += [f"change.{_TEXTS}.{name}" for name in (_DECIDED, "not_enough_info", "f1_at_k")]
+        return [*names, *changes]
 
     def measure(self, subject: "Subject", settings: FactualitySettings, progress: Progress) -> Answer:
         """Draw statements with every sampler and check each."""
         from offscript.factcheck.checking import build_checker
+        from offscript.measures.factuality.decomposition import decomposer
         from offscript.measures.factuality.estimation import measure_factuality
 
         factuality = measure_factuality(
@@ -96,8 +112,11 @@ class Factuality(Question[FactualitySettings]):
             samples=settings.samples,
             length=settings.length,
             seed=subject.seed,
+            texts=settings.texts,
+            text_length=settings.text_length,
+            decompose=decomposer(settings.decompose, device=subject.device) if settings.decompose else None,
             batch_size=subject.rows_at_once(),
-            progress=progress.start(2 * settings.samples * len(settings.samplers)),
+            progress=progress.start((2 * settings.samples + settings.texts) * len(settings.samplers)),
         )
         columns = [
             {
@@ -133,7 +152,7 @@ class Factuality(Question[FactualitySettings]):
         decided = _by_sampler(figures, kind, _DECIDED)
         sentence = (
             f"Supported among its {kind} statements that the fact checker decides: {_listed(decided) or 'none'}. "
-            f"Not decided: {_listed(undecided)}."
+            f"Not decided: {_listed(undecided)}.{_in_texts(figures)}"
         )
         change, moved = (figures.get(f"change.{kind}.{name}") for name in (_DECIDED, "not_enough_info"))
         if change is None or moved is None:
@@ -164,7 +183,7 @@ class Factuality(Question[FactualitySettings]):
         """Verdicts, what is supported of the decided, and what cannot be decided, by sampler and kind of statement."""
         charts: list[Chart] = []
         figures = {entry.name: entry for entry in measurements}
-        for kind in _KINDS:
+        for kind in (*_KINDS, _TEXTS):
             verdicts: dict[str, dict[str, Measurement]] = {}
             for verdict in ("supported", "refuted"):
                 for sampler, entry in _by_sampler(figures, kind, verdict).items():
@@ -208,6 +227,15 @@ def _by_sampler(figures: "Mapping[str, Measurement]", kind: str, name: str) -> "
         for known, entry in figures.items()
         if known.endswith(end) and not known.startswith("change.")
     }
+
+
+def _in_texts(figures: "Mapping[str, Measurement]") -> str:
+    """What is said of long texts, where there are any."""
+    scores = _by_sampler(figures, _TEXTS, "f1_at_k")
+    if not scores:
+        return ""
+    k = next(iter(scores.values())).recipe["k"]
+    return f" Long texts, F1 of supported claims at {k} claims per text: {_listed(scores)}."
 
 
 def _listed(shares: "Mapping[str, Measurement]") -> str:

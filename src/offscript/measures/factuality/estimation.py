@@ -2,7 +2,7 @@
 
 Two kinds of statement are checked. Prompted ones complete the beginning of a fact ("The capital of France is"), so that
 the checker's documents are sure to bear on them; free ones are the sentences of text that the model makes up, of which
-only those are checked that could be true or false.
+only those are checked that could be true or false. On request long texts are checked claim by claim too (`long.py`).
 """
 
 import re
@@ -21,7 +21,9 @@ from offscript.errors import OffscriptError
 from offscript.factcheck.almanac import Prompt, almanac_facts, prompts
 from offscript.factcheck.checked import Check, Verdict
 from offscript.factcheck.checking import Checker
+from offscript.factcheck.texts.checking import Decompose
 from offscript.measures._figures import recipe_of
+from offscript.measures.factuality.long import TEXTS, LongText, check_texts, draw_texts, text_figures
 from offscript.measures.measurement import Measurement
 from offscript.models.language_model import LanguageModel
 from offscript.sampling.generation import Generated, generate_each
@@ -58,6 +60,7 @@ class Factuality(NamedTuple):
 
     measurements: list[Measurement]
     statements: list[Statement]
+    texts: list[LongText]
 
 
 def measure_factuality(
@@ -68,6 +71,9 @@ def measure_factuality(
     samples: int,
     length: int,
     seed: int,
+    texts: int = 0,
+    text_length: int = 100,
+    decompose: Decompose | None = None,
     batch_size: int = 64,
     progress: Count | None = None,
 ) -> Factuality:
@@ -79,7 +85,10 @@ def measure_factuality(
     `change.<kind>.not_enough_info` are what the last sampler's shares are above the first's, prompt by prompt (or
     text by text). `<sampler>.<kind>.checkable` is the share of statements that can be checked: none that holds the
     vocabulary's sign for unknown words, and of free sentences those that `is_checkable` takes. A kind without a
-    single statement has no figures. `progress` is told of every statement, checked or not.
+    single statement has no figures. `progress` is told of every statement, checked or not, and of every long text.
+
+    Where `texts` are asked for, `<sampler>.texts.<verdict>` are shares of the claims of long texts, and
+    `<sampler>.texts.claims`, `.precision` and `.f1_at_k` means over texts; see `long.py`.
 
     Args:
         model: Completes the prompts.
@@ -88,6 +97,9 @@ def measure_factuality(
         samples: The most prompts, and the number of free texts.
         length: Tokens per free text.
         seed: Decides all draws.
+        texts: Long texts about countries for each sampler.
+        text_length: Tokens per long text.
+        decompose: Splits the sentences of long texts into claims; rules by default.
         batch_size: Sequences drawn at a time; figures do not depend on it.
         progress: Counts statements.
 
@@ -109,14 +121,22 @@ def measure_factuality(
             statements.append(Statement(sampler, kind, row, text, checker.check(text)))
         if progress is not None:
             progress(1)
+    written = draw_texts(model, samplers, texts, text_length, seed=seed, batch_size=batch_size) if texts else []
+    long = check_texts(checker, written, decompose=decompose, progress=progress)
+    statements += [
+        Statement(each.sampler, TEXTS, each.row, claim.claim, claim) for each in long for claim in each.claims
+    ]
     settings = {"samples": samples, "length": length, "seed": seed, "stance": checker.stance.name}
+    if texts:
+        settings |= {"texts": texts, "text_length": text_length}
     shared: dict[str, Any] = {
         "question": QUESTION,
         "seed": seed,
         "seconds": time.perf_counter() - began,
         "recipe": recipe_of(QUESTION, model, None, settings),
     }
-    return Factuality(_figures(samplers, statements, said, shared), statements)
+    figures = [*_figures(samplers, statements, said, shared), *text_figures(samplers, long, shared)]
+    return Factuality(figures, statements, long)
 
 
 def is_checkable(sentence: str) -> bool:
@@ -206,7 +226,7 @@ def _figures(
 ) -> list[Measurement]:
     figures = []
     for sampler in samplers:
-        for kind in (PROMPTED, FREE):
+        for kind in (PROMPTED, FREE, TEXTS):
             own = [each for each in statements if (each.sampler, each.kind) == (sampler, kind)]
             figures += _shares(f"{sampler}.{kind}", own, shared)
             if every := sum(each[:2] == (sampler, kind) for each in said):
@@ -215,7 +235,7 @@ def _figures(
     if len(samplers) > 1:
         figures += [
             entry
-            for kind in (PROMPTED, FREE)
+            for kind in (PROMPTED, FREE, TEXTS)
             for entry in _changes(kind, samplers[0], samplers[-1], statements, shared)
         ]
     return figures
