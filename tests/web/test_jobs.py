@@ -109,5 +109,6 @@ def test_the_schema_lists_every_call(client: TestClient) -> None:
         "delete /api/checks/{id}",
         "get /api/checks/{id}/events",
         "get /api/search",
+        "post /api/text",
     }
     assert "/api/checks/{id}/events" in client.get("/api").text

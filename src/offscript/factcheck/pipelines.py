@@ -21,15 +21,19 @@ class Pipeline(str, Enum):
     fakta = "fakta"
 
 
-class ClaimPipeline(Protocol):
+class ClaimChecker(Protocol):
+    """Whatever checks a claim; several threads use it at once."""
+
+    def check(self, claim: str) -> "Check":
+        """The claim's whole way to a verdict."""
+
+
+class ClaimPipeline(ClaimChecker, Protocol):
     """Checks claims, with a stance model."""
 
     @property
     def stance(self) -> "StanceModel":
         """How a text stands to a claim."""
-
-    def check(self, claim: str) -> "Check":
-        """The claim's whole way to a verdict."""
 
 
 def build_pipeline(

@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from offscript import __version__
 from offscript.errors import OffscriptError
-from offscript.web import api, jobs, pages
+from offscript.web import api, jobs, pages, texts
 from offscript.web.checks import Checks, ClaimChecker, Limits, OverloadedError
 from offscript.web.files import static
 from offscript.web.pages import render
@@ -66,6 +66,8 @@ def create_application(
     application.state.jobs, application.state.searchable = running, local
     application.include_router(api.router)
     application.include_router(jobs.router)
+    application.include_router(texts.api_router)
+    application.include_router(texts.pages_router)
     application.include_router(pages.router)
     _show_audits(application, audits)
     _explain_faults(application)

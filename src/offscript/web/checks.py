@@ -7,10 +7,11 @@ from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from offscript.errors import OffscriptError
 from offscript.factcheck.checked import Check
+from offscript.factcheck.pipelines import ClaimChecker
 
 LONGEST_CLAIM = 500
 _INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn"}
@@ -34,13 +35,6 @@ def _too_long(length: int) -> OffscriptError:
     return OffscriptError(
         f"the claim has {length:,} characters", next=f"{LONGEST_CLAIM} are allowed; check one sentence"
     )
-
-
-class ClaimChecker(Protocol):
-    """Whatever checks a claim; several threads use it at once."""
-
-    def check(self, claim: str) -> Check:
-        """The claim's whole way to a verdict."""
 
 
 class OverloadedError(OffscriptError):

@@ -29,7 +29,7 @@ HEADERS = {
     "x-frame-options": "DENY",
 }
 CACHE_CONTROL = "no-store"  # what visitors ask is theirs; files that never change say otherwise
-CHECKING = ("/check", "/document", "/api/check")  # paths that may cost a search
+CHECKING = ("/check", "/document", "/text", "/api/check", "/api/text")  # paths that may cost a search
 
 
 class Guard:

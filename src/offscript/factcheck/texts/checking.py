@@ -7,7 +7,7 @@ from typing import Any
 from offscript.factcheck.batch import evidence_of
 from offscript.factcheck.checked import Check, Verdict
 from offscript.factcheck.documents.document import Document
-from offscript.factcheck.pipelines import ClaimPipeline
+from offscript.factcheck.pipelines import ClaimChecker
 from offscript.factcheck.texts.english import NOT_ENGLISH, is_english
 from offscript.factcheck.texts.standing import split_claims, stand_alone
 from offscript.factcheck.texts.worthiness import is_worth_checking, worthiness
@@ -168,7 +168,7 @@ def _reason(sentence: str, score: float) -> str:
 
 
 def check_text(
-    checker: ClaimPipeline,
+    checker: ClaimChecker,
     document: Document,
     *,
     decompose: Decompose | None = None,
