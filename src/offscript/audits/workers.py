@@ -5,13 +5,15 @@ worker had not finished is run again.
 """
 
 import contextlib
+import itertools
 import logging
 import multiprocessing
 import os
 import socket
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
@@ -51,6 +53,7 @@ Answers = list[Answer]
 """The answers of the cells of a group."""
 
 _RETRIES = 3
+_AHEAD = 2  # calls per processor that wait for their turn on a cluster
 
 
 class Resources(BaseModel):
@@ -143,6 +146,45 @@ def _on_ray(groups: Sequence[Group], out: Path, place: Place) -> Iterator[tuple[
             for done in ray.wait(list(running))[0]:
                 number = running.pop(done)
                 yield number, _result(ray, done, groups[number])
+
+
+def map_on(on: str, function: Callable[..., Any], arguments: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
+    """Call a function with each of many arguments on a place; results come in the order of the arguments.
+
+    Args:
+        on: `here`, `ray`, or `ray://HOST:PORT`.
+        function: What is called; workers import it.
+        arguments: Taken a few ahead of what is done, so that they may be many.
+
+    Returns:
+        The results. A call whose worker or node is lost is made again elsewhere, up to three times.
+    """
+    if Place(on).on == HERE:
+        yield from (function(*each) for each in arguments)
+        return
+    with contextlib.redirect_stdout(sys.stderr), _connected(on) as ray:
+        run = ray.remote(num_cpus=1, max_retries=_RETRIES)(function)
+        ahead = _AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
+        waiting: deque[Any] = deque()
+        left = iter(arguments)
+        while True:
+            waiting.extend(run.remote(*each) for each in itertools.islice(left, ahead - len(waiting)))
+            if not waiting:
+                return
+            yield _value(ray, waiting.popleft(), function.__name__)
+
+
+def _value(ray: Any, done: Any, name: str) -> Any:
+    try:
+        return ray.get(done)
+    except ray.exceptions.RayTaskError as fault:
+        if isinstance(fault.cause, OffscriptError):
+            raise fault.cause from fault
+        raise
+    except (ray.exceptions.WorkerCrashedError, ray.exceptions.NodeDiedError) as fault:
+        raise OffscriptError(
+            f"{name} was lost {_RETRIES + 1} times", why="its worker died each time", next="look at its memory"
+        ) from fault
 
 
 def _result(ray: Any, done: Any, group: Group) -> Answers:

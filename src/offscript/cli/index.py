@@ -11,6 +11,7 @@ from offscript.cli._options import Json, Quiet
 
 if TYPE_CHECKING:
     from offscript._types import Count
+    from offscript.factcheck.analysis import Analyzer
     from offscript.factcheck.documents import Document
     from offscript.factcheck.documents.tables import Columns
     from offscript.factcheck.index import Index, Update
@@ -53,6 +54,10 @@ def index(
     check: Annotated[bool, typer.Option("--check", help="Check every file of the index at --out.")] = False,
     stop_words: Annotated[str | None, typer.Option(help="english or none; english by default.")] = None,
     stemmer: Annotated[str | None, typer.Option(help="none, porter, english, german …; porter by default.")] = None,
+    on: Annotated[
+        str | None,
+        typer.Option("--on", metavar="PLACE", help="Index blocks of documents on ray or ray://HOST:PORT (extra ray)."),
+    ] = None,
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="Read only this many documents.")] = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -68,6 +73,8 @@ def index(
 
     started = time.perf_counter()
     _check_wishes(bool(sources), add, bool(delete), merge, check or vectors, bool(stop_words or stemmer), update)
+    if on is not None and (add or not sources):
+        raise OffscriptError("--on is for new indexes", next="write offscript index SOURCE --on ray --out DIR")
     if encoder and not vectors:
         raise OffscriptError("--encoder is for --vectors", next="write both")
     outcome = None
@@ -81,7 +88,7 @@ def index(
         elif sources:
             if not add:
                 _keep_existing(out, replace=replace)
-            reading = Reading(sources, format, column or [], limit, add, (stop_words, stemmer))
+            reading = Reading(sources, format, column or [], limit, add, (stop_words, stemmer), on)
             outcome = reading.write(out, progress)
         if merge:
             merge_index(out)
@@ -103,6 +110,7 @@ class Reading(NamedTuple):
     limit: int | None
     add: bool
     analysis: tuple[str | None, str | None]
+    on: str | None
 
     def write(self, out: Path, progress: "Count") -> "Update | None":
         """Index the sources; what became of their files, where they are files that can be followed."""
@@ -117,6 +125,9 @@ class Reading(NamedTuple):
             Analyzer(self.analysis[0] or STOP_WORDS, self.analysis[1] or STEMMER),
         )
         check_format(self.format)
+        if self.on is not None:
+            self._write_on(self.on, out, columns, analyzer, progress)
+            return None
         if self.limit is None and follows_files(self.sources):
             return index_files(
                 self.sources,
@@ -133,6 +144,16 @@ class Reading(NamedTuple):
         else:
             build_index(documents, out, analyzer=analyzer, progress=progress)
         return None
+
+    def _write_on(self, on: str, out: Path, columns: "Columns", analyzer: "Analyzer", progress: "Count") -> None:
+        """Index blocks of documents on other processes or machines."""
+        from functools import partial
+
+        from offscript.audits.workers import map_on
+        from offscript.factcheck.index.sharding import build_sharded_index
+
+        documents = _documents(self.sources, self.format, columns, self.limit)
+        build_sharded_index(documents, out, run=partial(map_on, on), analyzer=analyzer, progress=progress)
 
 
 def _show(found: "Index", outcome: "Update | None", seconds: float, *, as_json: bool) -> None:

@@ -11,8 +11,9 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from offscript import __version__
 from offscript.errors import OffscriptError
+from offscript.factcheck.pipelines import ClaimChecker
 from offscript.web import api, jobs, pages, texts
-from offscript.web.checks import Checks, ClaimChecker, Limits, OverloadedError
+from offscript.web.checks import Checks, Limits, OverloadedError
 from offscript.web.files import static
 from offscript.web.pages import render
 from offscript.web.reading import Cues

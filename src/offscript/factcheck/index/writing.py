@@ -165,7 +165,7 @@ class Writer:
                 progress(taken)
         if len(block):
             written.append(self._write(block))
-        self._refuse_repeated(written)
+        self.refuse_repeated(written)
         return written
 
     def without(self, segments: Sequence[SegmentFiles], ids: Sequence[str]) -> list[SegmentFiles]:
@@ -211,7 +211,8 @@ class Writer:
         write_arrays(path, {"deleted": deleted, "document_frequencies": documents, "total_frequencies": totals})
         return dataclasses.replace(files, deletions=File.of(path))
 
-    def _refuse_repeated(self, written: Sequence[SegmentFiles]) -> None:
+    def refuse_repeated(self, written: Sequence[SegmentFiles]) -> None:
+        """Refuse segments that share a document's id."""
         lexicons = [self.open(files).ids for files in written]
         for position, later in enumerate(lexicons):
             for earlier in lexicons[:position]:

