@@ -28,7 +28,7 @@ def test_frequent_tokens_are_classes_and_rare_ones_share_bands() -> None:
     assert partition.classes[:2].tolist() == [0, 1]
     assert partition.classes[2:].min() == 2
     assert partition.classes[7] == len(partition) - 1  # never seen: with the rarest
-    probabilities = torch.rand(3, 4, 8)
+    probabilities = torch.rand(3, 4, 8).softmax(dim=-1)
     summed = partition.of_probabilities(probabilities)
     assert summed.shape == (3, 4, len(partition))
     for number in range(len(partition)):

@@ -77,6 +77,13 @@ def test_a_model_that_can_read_no_prompt_is_measured_by_its_free_sentences(check
     assert not [entry for entry in found.measurements if PROMPTED in entry.name]
 
 
+def test_a_prompt_without_a_further_word_states_nothing(checker: Checker) -> None:
+    model = _model("The capital of Australia is .")
+    found = measure_factuality(model, checker, ["top-k,k=1"], samples=1, length=7, seed=1)
+    assert [each for each in found.statements if each.kind == PROMPTED] == []
+    assert {entry.name: entry.value for entry in found.measurements}[f"top-k,k=1.{PROMPTED}.checkable"] == 0
+
+
 def test_statements_with_unknown_words_are_not_checked(checker: Checker) -> None:
     model = _model("The capital of Australia is <unknown> .")
     found = measure_factuality(model, checker, ["top-k,k=1"], samples=1, length=7, seed=1)

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from offscript.errors import OffscriptError
 from offscript.models import language_model as contract
-from offscript.models import load_model, pretrained
+from offscript.models import load_model
 from offscript.models.hub import HubLanguageModel
 from offscript.sampling import generate
 
@@ -299,11 +299,13 @@ def test_a_chat_without_a_template_is_refused(hub_folder: Path, chat_folder: Pat
 def test_the_hash_of_the_weights_is_computed_once(hub_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     computed: list[int] = []
 
+    hash_of_weights = contract.hash_of_weights
+
     def counting(weights: Any) -> str:
         computed.append(1)
-        return contract.hash_of_weights(weights)
+        return hash_of_weights(weights)
 
-    monkeypatch.setattr(pretrained, "hash_of_weights", counting)
+    monkeypatch.setattr(contract, "hash_of_weights", counting)
     model = load_model(str(hub_folder))
     first = model.weight_hash
     assert (model.weight_hash, len(computed)) == (first, 1)

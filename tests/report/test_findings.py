@@ -180,7 +180,7 @@ def test_statements_are_drawn_as_bars_by_sampler() -> None:
         "factuality", [*shares((0.1, 0.2), (0.2, 0.3), name="refuted"), *shares((0, 1), name="not_enough_info")]
     )
     assert "prompted" in title
-    assert undecided == "Not decided, of its prompted statements"
+    assert undecided == "Verdicts on its prompted statements, by sampler: not decided"
     assert [point["group"] for point in chart["data"]["values"]] == ["tempered,temperature=0", "tempered,temperature=1"]
     assert chart["data"]["values"][0]["lower"] == 0.1
 
@@ -213,3 +213,18 @@ def test_a_band_without_an_end_is_not_drawn_but_its_line_is() -> None:
         (1.2, None, None),
         (1.1, 0.9, 1.3),
     ]
+
+
+def test_several_curves_over_few_places_are_dots_side_by_side() -> None:
+    curve = Curve((1.0, 2.0), (0.5, 1.5), (1.5, 2.5), 0.95, "t")
+    bars, dots = curve_chart({"model": curve, "data": curve}, x="window", y="BLEU")["layer"]
+    assert (bars["mark"]["type"], dots["mark"]["type"]) == ("rule", "point")
+    assert dots["encoding"]["xOffset"]["sort"] == ["model", "data"]
+    assert curve_chart({"model": curve}, x="window", y="BLEU")["layer"][0]["mark"]["type"] == "area"
+
+
+@pytest.mark.parametrize(
+    ("lower", "told"), [(-0.0004, "−0.0004 to 0.051"), (0.0, "0.000 to 0.051"), (0.0006, "0.001 to 0.051")]
+)
+def test_a_bound_close_to_zero_keeps_its_sign(lower: float, told: str) -> None:
+    assert with_interval(figure("a", 0.025, lower, 0.051)) == f"0.025 (95%: {told})"

@@ -21,6 +21,7 @@ from offscript.measures.subject import Subject, columns_of_texts
 from offscript.measures.words import number, with_interval
 from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
 from offscript.report.page import command_for, render_page, write_page
+from offscript.report.rendering import short_name
 from offscript.statistics import Curve, Interval
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -307,3 +308,19 @@ def test_the_gallery_has_what_pages_have_today(written: Path) -> None:
     for name in QUESTIONS_OF_A_PAIR:
         assert {**kept["pair"][name], "chart": 0} == {**today[name], "chart": 0}
         assert today[name].get("chart", 0) <= kept["pair"][name].get("chart", 0)  # few samples draw fewer
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("offscript/news-student", "offscript/news-student"),
+        ("hf/gpt2@main,dtype=float32", "hf/gpt2@main,dtype=float32"),
+        ("runs/gan/model", "runs/gan/model"),
+        ("/home/ada/models/SmolLM2.gguf,chat=Hello", "SmolLM2.gguf,chat=Hello"),
+        ("./gan/model", "gan/model"),
+        ("~/texts/", "texts"),
+        ("C:\\models\\a.gguf", "a.gguf"),
+    ],
+)
+def test_headings_leave_out_folders_of_the_machine(name: str, shown: str) -> None:
+    assert short_name(name) == shown

@@ -88,6 +88,13 @@ def test_each_question_says_what_its_figure_is_read_against(
     assert drawing_of(question, {entry.name: entry for entry in figures}) is not None
 
 
+def test_recovery_draws_the_loss_that_its_finding_rests_on() -> None:
+    figures = [figure("bleu_gap.model", 0.014, 0.007, 0.022), figure("bleu_gap.random", 0.0143, -0.006, 0.025)]
+    gauge = questions()["recovery"].gauge({entry.name: entry for entry in figures})
+    assert gauge is not None
+    assert gauge.figure == "bleu_gap.model"
+
+
 def test_a_question_without_gauges_draws_the_figure_it_is_known_by() -> None:
     class Known(Question):  # type: ignore[type-arg]
         headlines = ("a", "b")

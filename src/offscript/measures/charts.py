@@ -14,6 +14,15 @@ if TYPE_CHECKING:
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 HEIGHT = 260
+_LEGEND: dict[str, Any] = {"orient": "top", "symbolOpacity": 1}
+_WRAPPED = {**_LEGEND, "columns": {"expr": "max(1, floor(width / 85))"}}  # where more names than fit on a phone
+_NAMES = {
+    "labelExpr": "split(datum.label, ',')",
+    "labelAngle": {"expr": "width < 300 ? -35 : 0"},
+    "labelAlign": {"expr": "width < 300 ? 'right' : 'center'"},
+}
+"""Names below bars: one line per part of `nucleus,p=0.9`, and at an angle on a phone."""
+
 Specification = dict[str, Any]
 Chart = tuple[str, Specification]
 """A title and what is drawn below it."""
@@ -52,11 +61,13 @@ def curve_chart(
     """
     points = [point for name, curve in curves.items() for point in _points(name, curve, first)]
     longest = max((len(curve.values) for curve in curves.values()), default=0)
+    if longest <= _FEWEST and len(curves) > 1:
+        return _dot_chart(points, list(curves), x, y, [] if reference is None else [rule(reference, meaning)])
     axis: Specification = {"tickMinStep": 1}
     if longest <= _FEW:
         axis = {"values": list(range(first, first + longest)), "format": "d"}
     along = {"field": "place", "type": "quantitative", "title": x, "axis": axis}
-    legend = {"orient": "top", "symbolOpacity": 1} if len(curves) > _LABELLED else None
+    legend = _WRAPPED if len(curves) > _LABELLED else None
     color = {"field": "series", "type": "nominal", "title": None, "sort": list(curves), "legend": legend}
     shared = {"x": along, "color": color}
     band = {
@@ -79,6 +90,7 @@ def curve_chart(
     return layered([*([] if reference is None else [rule(reference, meaning)]), band, *lines], points)
 
 
+_FEWEST = 3  # positions up to which several curves are dots side by side: their bands would hide one another
 _LABELLED = 3  # lines that are named where they end
 _APART = 0.07  # of the chart's height, between two names
 
@@ -97,6 +109,26 @@ def _line_ends(points: list[dict[str, Any]], shared: Specification, y: str) -> S
         "mark": {"type": "text", "align": "left", "dx": 6, "fontWeight": 600},
         "encoding": {**shared, "y": _quantity("value", y), "text": {"field": "series"}},
     }
+
+
+def _dot_chart(
+    points: list[dict[str, Any]], series: list[str], x: str, y: str, rules: list[Specification]
+) -> Specification:
+    """Dots with their intervals, side by side at each of a few positions."""
+    along = {"field": "place", "type": "ordinal", "title": x, "axis": {"labelAngle": 0}}
+    color = {"field": "series", "type": "nominal", "title": None, "sort": series, "legend": _WRAPPED}
+    beside = {"field": "series", "type": "nominal", "sort": series}
+    shared = {"x": along, "xOffset": beside, "color": color}
+    bars = {
+        "transform": [{"filter": "isValid(datum.upper)"}],
+        "mark": {"type": "rule", "strokeWidth": 2, "opacity": 0.5},
+        "encoding": {**shared, "y": _quantity("lower", y), "y2": {"field": "upper"}},
+    }
+    dots = {
+        "mark": {"type": "point", "filled": True, "opacity": 1, "size": 60},
+        "encoding": {**shared, "y": _quantity("value", y), "tooltip": _tooltip(x, y)},
+    }
+    return layered([*rules, bars, dots], points)
 
 
 _FEW = 12  # positions up to which each has its tick
@@ -209,10 +241,11 @@ def bar_chart(
     ]
     order = list(dict.fromkeys(point["figure"] for point in points))
     shared = {
-        "x": {"field": "group", "type": "nominal", "title": None, "sort": list(groups), "axis": {"labelAngle": 0}},
+        "x": {"field": "group", "type": "nominal", "title": None, "sort": list(groups), "axis": _NAMES},
         "xOffset": {"field": "figure", "type": "nominal", "sort": order},
     }
-    color = {"field": "figure", "type": "nominal", "title": None, "sort": order, "legend": {"orient": "top"}}
+    legend = _LEGEND if len(order) > 1 else None
+    color = {"field": "figure", "type": "nominal", "title": None, "sort": order, "legend": legend}
     height = {"type": "quantitative", "title": y}
     tooltip = [{"field": name} for name in ("group", "figure")]
     tooltip += [{"field": name, "format": ".4g"} for name in ("value", "lower", "upper")]
@@ -266,8 +299,8 @@ def reliability_chart(bins: "Sequence[Any]") -> Specification:
     return layered([diagonal, bars, dots], points)
 
 
-_LEGEND = {"orient": "top", "symbolOpacity": 1}
 _KINDS = {".corpus_bleu": "quality", ".self_bleu": "diversity"}
+_TALL = 380
 
 
 def trade_off_chart(measurements: "Sequence[Measurement]") -> Specification:
@@ -278,6 +311,7 @@ def trade_off_chart(measurements: "Sequence[Measurement]") -> Specification:
     by_sampler: dict[str, dict[str, Measurement]] = {}
     real: list[Specification] = []
     together = _indistinguishable(measurements)
+    best = {entry.recipe["best"] for entry in measurements if entry.name.endswith(".behind_best")}
     for entry in measurements:
         kind = next((kind for part, kind in _KINDS.items() if part in entry.name), None)
         if kind is not None and "sampler" in entry.recipe:
@@ -285,11 +319,11 @@ def trade_off_chart(measurements: "Sequence[Measurement]") -> Specification:
         elif kind is not None:
             real.append(_span(entry) if kind == "diversity" else rule(entry.value))
     points = [
-        {**_point(sampler, **pair), "together": sampler in together}
+        {**_point(sampler, **pair), "together": sampler in together, "best": sampler in best}
         for sampler, pair in by_sampler.items()
         if pair.keys() == set(_KINDS.values())
     ]
-    color = {"field": "algorithm", "type": "nominal", "title": None, "legend": _LEGEND}
+    color = {"field": "algorithm", "type": "nominal", "title": None, "legend": _WRAPPED}
     x, y = (
         _free_axis("diversity", "self-BLEU (lower: more diverse)"),
         _free_axis("quality", "corpus-BLEU (higher: better)"),
@@ -312,9 +346,9 @@ def trade_off_chart(measurements: "Sequence[Measurement]") -> Specification:
     return {
         "$schema": SCHEMA,
         "width": "container",
-        "height": 380,
+        "height": _TALL,
         "data": {"values": points},
-        "layer": [*real, _halo(x, y), line, *crosses, *_real_point(measurements, x, y)],
+        "layer": [*real, _halo(x, y), line, *crosses, _best_name(x, y), *_real_point(measurements, x, y)],
     }
 
 
@@ -343,11 +377,20 @@ def _indistinguishable(measurements: "Sequence[Measurement]") -> set[str]:
 
 
 def _halo(x: Specification, y: Specification) -> Specification:
-    """A shade around the settings that cannot be told apart from the best."""
+    """A ring around each setting that cannot be told apart from the best."""
     return {
         "transform": [{"filter": "datum.together"}],
-        "mark": {"type": "circle", "size": 900, "opacity": 0.16, "color": "#c2a21c"},
+        "mark": {"type": "point", "size": 260, "filled": False, "strokeWidth": 2, "opacity": 0.9, "color": "#b8860b"},
         "encoding": {"x": x, "y": y, "tooltip": [{"field": "sampler"}]},
+    }
+
+
+def _best_name(x: Specification, y: Specification) -> Specification:
+    """The name of the setting that scores highest among those as diverse as real text."""
+    return {
+        "transform": [{"filter": "datum.best"}],
+        "mark": {"type": "text", "align": "left", "dx": 11, "dy": -9, "fontWeight": 600},
+        "encoding": {"x": x, "y": y, "text": {"field": "sampler"}},
     }
 
 
@@ -359,7 +402,7 @@ def _real_point(measurements: "Sequence[Measurement]", x: Specification, y: Spec
     point = {**{kind: entry.value for kind, entry in known.items()}, "text": "real text"}
     data = {"values": [point]}
     cross = {"type": "point", "shape": "cross", "filled": True, "size": 130, "opacity": 1}
-    name = {"type": "text", "align": "left", "dx": 9, "dy": -8, "fontWeight": 600}
+    name = {"type": "text", "align": "left", "dx": 5, "dy": 15, "fontWeight": 600}  # names of samplers stand above
     return [
         {"data": data, "mark": cross, "encoding": {"x": x, "y": y}},
         {"data": data, "mark": name, "encoding": {"x": x, "y": y, "text": {"field": "text"}}},
@@ -372,14 +415,14 @@ def _is_real(entry: "Measurement", part: str) -> bool:
 
 def _span(entry: "Measurement") -> Specification:
     """The interval of one self-BLEU as a band from bottom to top."""
-    point = {"left": entry.interval.lower, "right": entry.interval.upper, "text": "real text"}
+    point = {"left": entry.interval.lower, "right": entry.interval.upper, "text": "as diverse as real text"}
     return {
         "data": {"values": [point]},
         "layer": [
             {"mark": {"type": "rect", "opacity": 0.12}, "encoding": {"x2": {"field": "right"}}},
             {
-                "mark": {"type": "text", "align": "left", "dx": 4, "baseline": "top", "fontStyle": "italic"},
-                "encoding": {"text": {"field": "text"}, "y": {"value": 4}},
+                "mark": {"type": "text", "align": "left", "dx": 4, "baseline": "bottom", "fontStyle": "italic"},
+                "encoding": {"text": {"field": "text"}, "y": {"value": _TALL - 4}},
             },
         ],
         "encoding": {"x": {**_free_axis("left", "self-BLEU (lower: more diverse)")}},

@@ -24,8 +24,15 @@ def with_interval(entry: "Measurement | Estimate") -> str:
     if entry.interval.method == "exact":
         return f"{number(entry.value)} (exact)"
     decimals = _decimals(entry.interval.upper - entry.interval.lower)
-    low, high = (number(bound, decimals) for bound in (entry.interval.lower, entry.interval.upper))
-    return f"{number(entry.value, decimals)} ({entry.interval.level:.0%}: {low} to {high})"
+    value, low, high = (_signed(each, decimals) for each in (entry.value, entry.interval.lower, entry.interval.upper))
+    return f"{value} ({entry.interval.level:.0%}: {low} to {high})"
+
+
+def _signed(value: float, decimals: int | None) -> str:
+    """A number, with a digit more where it would be rounded to a zero: on which side it lies decides findings."""
+    if decimals is None or value == 0 or abs(value) >= 0.5 * 10.0**-decimals:
+        return number(value, decimals)
+    return number(value, min(max(decimals, -math.floor(math.log10(abs(value)))), 6))
 
 
 def p_value(p: float) -> str:

@@ -24,6 +24,7 @@ from offscript.models.language_model import (
     checked_positions,
     chunks_of,
     preceded_by_start,
+    weight_hash_of,
 )
 from offscript.models.pretrained import (
     CONFIGURATION,
@@ -32,7 +33,6 @@ from offscript.models.pretrained import (
     locate,
     open_pretrained,
     torch_dtype,
-    weight_hash_of,
 )
 
 _MASKED = ("ForMaskedLM", "ForPreTraining")

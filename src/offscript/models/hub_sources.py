@@ -19,8 +19,9 @@ from offscript.models.language_model import (
     checked_positions,
     chunks_of,
     preceded_by_start,
+    weight_hash_of,
 )
-from offscript.models.pretrained import how_to_load, loading, locate, open_pretrained, torch_dtype, weight_hash_of
+from offscript.models.pretrained import how_to_load, loading, locate, open_pretrained, torch_dtype
 from offscript.models.sources import GivenSources, Seq2SeqLanguageModel, Sources
 
 

@@ -5,9 +5,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
+from weakref import WeakKeyDictionary
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from offscript._abilities import Gives
 from offscript.corpora.vocabularies import Vocabulary
@@ -15,6 +16,8 @@ from offscript.errors import OffscriptError
 
 SCORE_BUDGET = 1 << 22
 """How many log-probabilities one scored chunk may hold: 16 MB in single precision, which is reused, not mapped anew."""
+
+_hashes: WeakKeyDictionary[nn.Module, tuple[list[tuple[int, int]], str]] = WeakKeyDictionary()
 
 
 class State(Protocol):
@@ -275,8 +278,20 @@ def hash_of_weights(weights: Mapping[str, Tensor]) -> str:
     digest = hashlib.sha256()
     for name, tensor in sorted(weights.items()):
         digest.update(name.encode())
-        digest.update(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes())
+        digest.update(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().data)
     return digest.hexdigest()
+
+
+def weight_hash_of(network: nn.Module) -> str:
+    """The hash of a network's weights, computed again only where one of them was changed or replaced."""
+    weights = network.state_dict()
+    if any(tensor.is_inference() for tensor in weights.values()):
+        return hash_of_weights(weights)  # what changes them is not counted
+    versions = [(tensor.data_ptr(), tensor._version) for tensor in weights.values()]
+    known = _hashes.get(network)
+    if known is None or known[0] != versions:
+        _hashes[network] = known = versions, hash_of_weights(weights)
+    return known[1]
 
 
 def require_same_vocabulary(model: LanguageModel, other: LanguageModel) -> None:

@@ -16,8 +16,8 @@ from offscript.models.language_model import (
     Scored,
     checked_positions,
     chunks_of,
-    hash_of_weights,
     preceded_by_start,
+    weight_hash_of,
 )
 
 
@@ -55,7 +55,7 @@ class NeuralLanguageModel(nn.Module, LanguageModel):
 
     @property
     def weight_hash(self) -> str:
-        return hash_of_weights(self.state_dict())
+        return weight_hash_of(self)
 
     def score(self, tokens: Tensor, positions: range | None = None) -> Iterator[Scored]:
         asked = checked_positions(tokens, positions)

@@ -11,18 +11,15 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import torch
 from safetensors import SafetensorError
-from torch import nn
 
 from offscript._files import cache_folder, sha256_of
 from offscript._specification import Setting
 from offscript._untrusted import refuse_pickles, refuse_remote_code
 from offscript.errors import OffscriptError, require_package
 from offscript.models.adapters import ADAPTER, base_of
-from offscript.models.language_model import hash_of_weights
 
 DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 CONFIGURATION, GGUF = "config.json", ".gguf"
@@ -37,8 +34,6 @@ _DAMAGE = (
     *(TypeError, AttributeError, IndexError, AssertionError, ZeroDivisionError, OverflowError),
 )
 """What `transformers` raises for files that are missing, damaged or out of reach."""
-
-_hashes: WeakKeyDictionary[nn.Module, tuple[tuple[int, ...], str]] = WeakKeyDictionary()
 
 
 def looks_pretrained(path: Path) -> bool:
@@ -156,16 +151,6 @@ def quietly() -> Iterator[None]:
     """Progress bars are for a terminal; elsewhere they fill a log."""
     with contextlib.nullcontext() if sys.stderr.isatty() else contextlib.redirect_stderr(io.StringIO()):
         yield
-
-
-def weight_hash_of(network: nn.Module) -> str:
-    """The hash of a network's weights, computed again only where one of them was changed."""
-    weights = network.state_dict()
-    versions = tuple(tensor._version for tensor in weights.values())
-    known = _hashes.get(network)
-    if known is None or known[0] != versions:
-        _hashes[network] = known = versions, hash_of_weights(weights)
-    return known[1]
 
 
 def refuse_url(name: str) -> None:

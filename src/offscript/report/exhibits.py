@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from offscript.measures.words import number
-from offscript.report.rendering import inert
+from offscript.report.rendering import inert, short_name
 
 _RIBBON = 24.0  # height of a ribbon, in its own units
 
@@ -35,11 +35,14 @@ def _tokens(exhibit: Mapping[str, Any]) -> dict[str, Any]:
     texts = [text for column in exhibit["columns"] for text in column["texts"]]
     highest = max((abs(float(value)) for text in texts for value in text["running"] if _finite(value)), default=1.0)
     columns = [
-        {"title": column["title"], "texts": [_token_text(text, measures[0], highest) for text in column["texts"]]}
+        {
+            "title": short_name(column["title"]),
+            "texts": [_token_text(text, measures[0], highest) for text in column["texts"]],
+        }
         for column in exhibit["columns"]
     ]
     data = {
-        "models": exhibit["models"],
+        "models": [short_name(name) for name in exhibit["models"]],
         "measures": measures,
         "words": exhibit["words"],
         "texts": [

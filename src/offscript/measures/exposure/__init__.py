@@ -219,11 +219,13 @@ class Exposure(Question[ExposureSettings]):
             group = f"{title}: deviation on the model's own histories over that on the data's, by distance"
             charts += choices(group, _by_distance(curves_of(measurements, kind), title))
         if gaps := curves_of(measurements, "mgd_gap."):
-            title = "Deviation after its own continuations less that after the text (MGD), by distance"
-            charts.append((title, curve_chart(gaps, x=_WINDOW, y="gap of MGD, nats", reference=0.0)))
+            title = "Deviation after its own continuations less that after the text (MGD)"
+            settings: dict[str, Any] = {"reference": 0.0, "meaning": "no exposure bias"}
+            charts.append((title, curve_chart(gaps, x=_WINDOW, y="gap of MGD, nats", **settings)))
         if plain := curves_of(measurements, "eb_m_plain."):
             title = "EB-M as the paper estimates it, which few samples push towards 1"
-            charts.append((title, curve_chart(plain, x=_HISTORY, y="EB-M", reference=1.0)))
+            settings = {"reference": 1.0, "meaning": "no exposure bias"}
+            charts.append((title, curve_chart(plain, x=_HISTORY, y="EB-M", **settings)))
         return [*charts, *_deviations_by_history(measurements)]
 
 

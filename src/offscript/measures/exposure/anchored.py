@@ -19,7 +19,7 @@ from torch import Tensor
 from offscript._types import Count
 from offscript.errors import OffscriptError
 from offscript.measures._figures import Figure, as_measurements, recipe_of
-from offscript.measures._scores import require_comparable, scores_along
+from offscript.measures._scores import Scores, require_comparable, scores_along
 from offscript.measures.distances import distances as distances_between
 from offscript.measures.exposure.gap import GAP_DISTANCES, Partition, Tables, gap_figures, windows_of
 from offscript.measures.exposure.marginal import Averages
@@ -41,6 +41,7 @@ PREFIX = 10
 _CHOICE, _RESAMPLED, _REDRAWN = 1, 3, 4  # streams of random numbers beside the one that draws sequences
 _ATTEMPTS = 20  # at a continuation that does not end; texts whose continuations all end are left out
 _PLAIN_GROUPS = 20
+_AT_ONCE = 1 << 18  # probabilities that stay in a core's cache until all is made of them
 _SMALLEST = 1e-30
 
 
@@ -146,13 +147,28 @@ class _Reader:
         tables, classes = self.tables, self.partition.classes
         for sequences, sums, average in ((own, tables.own, self.own), (text, tables.given, self.given)):
             for scores in scores_along((self.model,), sequences, range(self.anchor + 1, own.shape[1]), **reading):
-                predicted = _given_no_end(scores.log_probs[0].exp(), self.model.vocabulary.end)
-                average.add_probabilities(scores.rows, scores.columns, predicted)
-                tables.add(sums, scores.rows, scores.columns, self.partition.of_probabilities(predicted))
+                tables.add(sums, scores.rows, scores.columns, self._by_class(scores, average))
         after = slice(self.anchor + 1, None)
         tables.count(tables.drawn, classes[own[:, after]])
         tables.count(tables.text, classes[text[:, after]])
         self.text.count(text[:, after])
+
+    def _by_class(self, scores: Scores, average: Averages) -> Tensor:
+        """Probabilities of the classes [rows, columns, C], while those of the tokens are added to their average.
+
+        A few rows are taken at a time, so that large vocabularies are read from memory once.
+        """
+        [log_probs] = scores.log_probs
+        at_once = max(1, _AT_ONCE // log_probs[0].numel())
+        work = torch.empty_like(log_probs[:at_once], memory_format=torch.contiguous_format)
+        classes = []
+        for first in range(0, len(log_probs), at_once):
+            part = log_probs[first : first + at_once]
+            predicted = _given_no_end(torch.exp(part, out=work[: len(part)]), self.model.vocabulary.end)
+            begun = scores.rows.start + first
+            average.add_probabilities(slice(begun, begun + len(part)), scores.columns, predicted)
+            classes.append(self.partition.of_probabilities(predicted))
+        return torch.cat(classes)
 
 
 def _continued(model: LanguageModel, text: Tensor, anchor: int, seed: int, **reading: Any) -> tuple[Tensor, Tensor]:

@@ -50,7 +50,9 @@ class Partition:
     """Classes of tokens: the most frequent singly, the others in bands of falling frequency."""
 
     singles: Tensor  # [S], tokens
-    bands: Tensor  # [V, R], 1 where a token lies in a band
+    banded: Tensor  # [B], tokens of all bands but the largest
+    bands: Tensor  # [B, R], 1 where a token lies in a band
+    largest: int  # the band that holds most tokens, nearly all of a large vocabulary: what the others leave
     classes: Tensor  # [V], the class of each token
 
     @classmethod
@@ -78,9 +80,10 @@ class Partition:
         classes = torch.empty(size, dtype=torch.long)
         classes[singles] = torch.arange(len(singles))
         classes[rest] = len(singles) + band_of
-        table = torch.zeros(size, bands)
-        table[rest, band_of] = 1.0
-        return cls(singles, table, classes)
+        largest = int(torch.bincount(band_of, minlength=bands).argmax())
+        listed = band_of != largest
+        table = torch.nn.functional.one_hot(band_of[listed], bands).float()
+        return cls(singles, rest[listed], table, largest, classes)
 
     def __len__(self) -> int:
         return len(self.singles) + self.bands.shape[1]
@@ -88,8 +91,10 @@ class Partition:
     def of_probabilities(self, probabilities: Tensor) -> Tensor:
         """Distributions [..., V] over the vocabulary as distributions [..., C] over the classes."""
         device = probabilities.device
-        rare = probabilities @ self.bands.to(probabilities)
-        return torch.cat([probabilities.index_select(-1, self.singles.to(device)), rare], dim=-1)
+        frequent, rare = (probabilities.index_select(-1, each.to(device)) for each in (self.singles, self.banded))
+        classes = torch.cat([frequent, rare @ self.bands.to(probabilities)], dim=-1)
+        classes[..., len(self.singles) + self.largest] = (1 - classes.sum(dim=-1)).clamp_min_(0.0)
+        return classes
 
 
 def windows_of(lengths: int) -> list[range]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from offscript._abilities import Gives
-from offscript.measures.charts import Chart, bar_chart
+from offscript.measures.charts import Chart, Specification, bar_chart, choices
 from offscript.measures.question import (
     SIGNIFICANT,
     Answer,
@@ -188,13 +188,14 @@ class Factuality(Question[FactualitySettings]):
             for verdict in ("supported", "refuted"):
                 for sampler, entry in _by_sampler(figures, kind, verdict).items():
                     verdicts.setdefault(sampler, {})[verdict] = entry
+            views: dict[str, Specification] = {}
             if verdicts:
-                charts.append((f"Verdicts on its {kind} statements, by sampler", bar_chart(verdicts, y="share")))
+                views["supported and refuted"] = bar_chart(verdicts, y="share of all")
             for name, words in _CURVES.items():
                 shares = _by_sampler(figures, kind, name)
-                bars = {sampler: {words: entry} for sampler, entry in shares.items()}
-                if bars:
-                    charts.append((f"{words}, of its {kind} statements", bar_chart(bars, y="share")))
+                if bars := {sampler: {words: entry} for sampler, entry in shares.items()}:
+                    views[words.lower()] = bar_chart(bars, y=words.lower())
+            charts += choices(f"Verdicts on its {kind} statements, by sampler", views)
         return charts
 
 

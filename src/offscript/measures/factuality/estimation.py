@@ -84,8 +84,9 @@ def measure_factuality(
     statements among those that are supported or refuted. `change.<kind>.supported_of_decided` and
     `change.<kind>.not_enough_info` are what the last sampler's shares are above the first's, prompt by prompt (or
     text by text). `<sampler>.<kind>.checkable` is the share of statements that can be checked: none that holds the
-    vocabulary's sign for unknown words, and of free sentences those that `is_checkable` takes. A kind without a
-    single statement has no figures. `progress` is told of every statement, checked or not, and of every long text.
+    vocabulary's sign for unknown words, no prompt to which no word was added, and of free sentences those that
+    `is_checkable` takes. A kind without a single statement has no figures. `progress` is told of every statement,
+    checked or not, and of every long text.
 
     Where `texts` are asked for, `<sampler>.texts.<verdict>` are shares of the claims of long texts, and
     `<sampler>.texts.claims`, `.precision` and `.f1_at_k` means over texts; see `long.py`.
@@ -117,7 +118,7 @@ def measure_factuality(
     ]
     statements, unknown = [], _unknown_sign(model)
     for sampler, kind, row, text in said:
-        if (kind == PROMPTED or is_checkable(text)) and not (unknown and unknown in text):
+        if text and (kind == PROMPTED or is_checkable(text)) and not (unknown and unknown in text):
             statements.append(Statement(sampler, kind, row, text, checker.check(text)))
         if progress is not None:
             progress(1)
@@ -187,13 +188,18 @@ def _completions(
             batch_size=batch_size,
         )
         said += [
-            (sampler, PROMPTED, row, sentences[0])
+            (sampler, PROMPTED, first_row + number, _completed(model.vocabulary.decode(rows[number]), sentences[0]))
             for sampler, generated in zip(samplers, drawn, strict=True)
-            for row, sentences in enumerate(_sentences(model, generated), start=first_row)
+            for number, sentences in enumerate(_sentences(model, generated))
             if sentences
         ]
         first_row += len(rows)
     return said
+
+
+def _completed(prompt: str, sentence: str) -> str:
+    """The sentence, or nothing where it adds no word: "Portugal borders." states nothing that could be so."""
+    return sentence if len(_WORD.findall(sentence)) > len(_WORD.findall(prompt)) else ""
 
 
 def _free_sentences(

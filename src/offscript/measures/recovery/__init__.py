@@ -150,10 +150,12 @@ class Recovery(Question[RecoverySettings]):
         return Finding("No harm from bad prefixes detected", sentence, "cannot tell")
 
     def gauge(self, figures: "Mapping[str, Measurement]") -> Gauge | None:
-        """The largest loss, compared with continuations of real prefixes."""
+        """The clearest loss, compared with continuations of real prefixes: what the finding rests on."""
         if not (gaps := _gaps(figures)):
             return super().gauge(figures)
-        kind, _, source = max(gaps, key=lambda name: gaps[name].value).partition(".")
+        tests = self.tests(figures)
+        clearest = min(gaps, key=lambda name: (gaps[name].value <= 0, tests[name], -gaps[name].value))
+        kind, _, source = clearest.partition(".")
         unit = "nats per token" if kind == "nll_gap" else "corpus-BLEU"
         return Gauge(f"{kind}.{source}", f"loss after {source} prefixes", unit, 0.0, "as after real prefixes")
 

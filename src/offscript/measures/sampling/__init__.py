@@ -205,7 +205,7 @@ class Sampling(Question[SamplingSettings]):
         """Quality over diversity."""
         if not measurements:
             return []
-        title = "Quality over diversity, with intervals; shaded: settings that cannot be told apart from the best"
+        title = "Quality over diversity, with intervals; ringed: settings that cannot be told apart from the best"
         return [(title, trade_off_chart(measurements))]
 
 
