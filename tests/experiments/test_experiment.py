@@ -5,8 +5,10 @@ import math
 from pathlib import Path
 
 import pytest
+import torch
 
 from offscript.audits.store import read_results
+from offscript.corpora.vocabularies import WordVocabulary
 from offscript.errors import OffscriptError
 from offscript.experiments.experiment import Experiment, change, read_experiment, why_not
 from offscript.experiments.reproduce import reproduce, store_reproduction
@@ -18,8 +20,9 @@ from offscript.measures.registry import question
 from offscript.measures.regret import Regret
 from offscript.measures.retrieval import Retrieval
 from offscript.measures.subject import Subject
+from offscript.models.storage import build
 from offscript.statistics import Interval
-from offscript.training.recipe import recipe_from
+from offscript.training.recipe import kind_and_settings, recipe_from
 
 EVERY = [(name, scale) for name in experiments() for scale in scales_of(name)[1]]
 
@@ -53,6 +56,23 @@ def test_every_experiment_reads_and_its_recipes_check(name: str, scale: str) -> 
         of_variants = isinstance(expected, Ordering) and "{}" not in expected.figure
         named = set(expected.along) if of_variants else {expected.figure.split("/")[0]}
         assert named <= variants
+
+
+@pytest.mark.parametrize("name", [name for name, scale in EVERY if scale == "paper"])
+def test_networks_of_the_papers_size_read_a_batch(name: str) -> None:
+    """Without memory or time: on the device that knows shapes alone."""
+    experiment = read_experiment(name, "paper")
+    vocabulary = WordVocabulary(["<unk>", "</s>", *(f"w{number}" for number in range(4998))], end="</s>")
+    cells = [experiment.cells_of(variant, 0, seed=1)[0] for variant in experiment.variants]
+    for content in [each for cell in cells for each in (*cell.trainings, *cell.oracle_trainings)]:
+        kind, settings = kind_and_settings(recipe_from(content).model)
+        if kind not in ("lstm", "transformer", "encoder-decoder"):
+            continue
+        with torch.device("meta"):
+            network = build(kind, settings, vocabulary)
+            if kind != "encoder-decoder":  # that one needs sources
+                assert network.logits(torch.zeros(48, 50, dtype=torch.long)).shape == (48, 50, vocabulary.size)
+        assert sum(each.numel() for each in network.parameters()) > 100_000
 
 
 @pytest.mark.parametrize(

@@ -119,6 +119,7 @@ def _list(*, as_json: bool) -> None:
                 "experiment": each.name,
                 "paper": each.paper,
                 "about": each.title,
+                "covers": each.covers,
                 "why_not": reasons,
                 "standing": known[each.name].model_dump() if each.name in known else None,
             }
@@ -130,8 +131,11 @@ def _list(*, as_json: bool) -> None:
         [
             {
                 "experiment": each.name,
+                "paper": each.paper,
                 "about": each.title,
+                "stands for": "; ".join(f"{paper}: {', '.join(covered)}" for paper, covered in each.covers.items()),
                 "claims": known[each.name].summary if each.name in known else "not run",
+                "took": f"{max(1, round(known[each.name].seconds / 60))} min" if each.name in known else "",
                 "runs here at": ", ".join(scale for scale, reason in reasons.items() if reason is None),
                 "and not at": "; ".join(
                     f"{scale}: {reason}" for scale, reason in reasons.items() if reason is not None
