@@ -13,9 +13,9 @@ from offscript._files import write_json
 from offscript.corpora.vocabularies import HubVocabulary
 from offscript.errors import OffscriptError, require_package
 from offscript.models.hub import HubLanguageModel
-from offscript.models.language_model import State
+from offscript.models.language_model import State, weight_hash_of
 from offscript.models.neural import NeuralLanguageModel
-from offscript.models.pretrained import locate, open_pretrained, quietly, torch_dtype, weight_hash_of
+from offscript.models.pretrained import locate, open_pretrained, quietly, torch_dtype
 
 KIND = "pretrained"
 ADAPTER_FOLDER, CARD_BESIDE = "adapter", "training.json"
