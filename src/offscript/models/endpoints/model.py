@@ -22,6 +22,9 @@ _COMPLETIONS, _CHAT, _SLOT = "completions", "chat/completions", "{}"
 _AT_ONCE = 256
 """Requests of one round; their answers are held together."""
 
+_OPTIONS = 400_000
+"""Tokens with log-probabilities that the answers of one round may list: some 200 MB."""
+
 _CHOICES, _SEEDS = 64, 1 << 31
 """Choices of one request, and how many seeds every server takes."""
 
@@ -178,24 +181,29 @@ class Endpoint(LanguageModel):
         wanted = [
             (row, place) for row, size in enumerate(sizes) for place in positions if place < size
         ]  # place t is told after start and t tokens
-        answers = self._answers(rows, wanted)
-        for row, place in wanted:
-            yield row, place - positions.start, answers[row, place], rows[row][place + 1]
+        read = self._next_places if self.mode is Mode.next_token else self._echoed_places
+        for (row, place), told in zip(wanted, read(rows, wanted), strict=True):
+            yield row, place - positions.start, told, rows[row][place + 1]
 
-    def _answers(self, rows: Sequence[list[int]], wanted: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Place]:
-        if self.mode is Mode.next_token:
-            choices = self._ask_all([self._reading_request(rows[row][: place + 1], self.mode) for row, place in wanted])
-            told = [places_of(choice[0], self.name) for choice in choices]
-            if not all(told):
+    def _next_places(self, rows: Sequence[list[int]], wanted: Sequence[tuple[int, int]]) -> Iterator[Place]:
+        """A request per place; few at once where each lists a whole vocabulary."""
+        requests = [self._reading_request(rows[row][: place + 1], self.mode) for row, place in wanted]
+        for choices in self._ask_all(requests, at_once=max(1, min(_AT_ONCE, _OPTIONS // self.top))):
+            places = places_of(choices[0], self.name)
+            if not places:
                 raise OffscriptError(f"{self.name} gives no log-probability of a token", next="look at the server")
-            return {where: places[0] for where, places in zip(wanted, told, strict=True)}
+            yield places[0]
+
+    def _echoed_places(self, rows: Sequence[list[int]], wanted: Sequence[tuple[int, int]]) -> Iterator[Place]:
+        """A request per text; `wanted` goes through the texts in order."""
         needed = sorted({row for row, _ in wanted})
-        choices = self._ask_all([self._reading_request(rows[row], self.mode) for row in needed])
-        places = {
-            row: self._aligned(places_of(choice[0], self.name), rows[row])
-            for row, choice in zip(needed, choices, strict=True)
-        }
-        return {(row, place): places[row][place + 1] for row, place in wanted}
+        answers = self._ask_all([self._reading_request(rows[row], self.mode) for row in needed])
+        places, present = list[Place](), -1
+        for row, place in wanted:
+            if row != present:
+                present = row
+                places = self._aligned(places_of(next(answers)[0], self.name), rows[row])
+            yield places[place + 1]
 
     def _reading_request(self, ids: Sequence[int], mode: Mode) -> dict[str, Any]:
         prompt = self._text(ids) if mode is Mode.echo_text else list(ids)
@@ -329,9 +337,11 @@ class Endpoint(LanguageModel):
 
     # --- the server
 
-    def _ask_all(self, requests: Sequence[dict[str, Any]], path: str = _COMPLETIONS) -> Iterator[Any]:
-        for first in range(0, len(requests), _AT_ONCE):
-            yield from self._ask(path, requests[first : first + _AT_ONCE])
+    def _ask_all(
+        self, requests: Sequence[dict[str, Any]], path: str = _COMPLETIONS, at_once: int = _AT_ONCE
+    ) -> Iterator[Any]:
+        for first in range(0, len(requests), at_once):
+            yield from self._ask(path, requests[first : first + at_once])
 
     def _ask(self, path: str, requests: Sequence[dict[str, Any]]) -> list[Any]:
         return self.client.ask(path, requests, most_tokens=[_most_tokens(each) for each in requests])
