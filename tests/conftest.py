@@ -176,6 +176,14 @@ def repository_tool() -> Callable[[str], Any]:
     return load
 
 
+_AGENT_PORTS = (
+    "metrics-export-port",
+    "dashboard-agent-grpc-port",
+    "dashboard-agent-listen-port",
+    "runtime-env-agent-port",
+)
+
+
 class Cluster:
     """Two nodes of Ray on this machine, each a `ray start` of its own; the second is there to be killed."""
 
@@ -186,7 +194,10 @@ class Cluster:
         common = ("--node-ip-address=127.0.0.1", "--num-cpus=1", "--object-store-memory=80000000", "--block")
         head = ("--head", f"--port={self.port}", "--include-dashboard=false", f"--ray-client-server-port={client_port}")
         for own in (head, (f"--address=127.0.0.1:{self.port}",)):
-            self._start(folder, [sys.executable, "-m", "ray.scripts.scripts", "start", *own, *common])
+            # Where Ray chooses these ports itself, a node gives up if its agents take 15 seconds to tell them.
+            agents = zip(_AGENT_PORTS, _free_ports(len(_AGENT_PORTS)), strict=True)
+            ports = [f"--{name}={number}" for name, number in agents]
+            self._start(folder, [sys.executable, "-m", "ray.scripts.scripts", "start", *own, *common, *ports])
 
     def _start(self, folder: Path, command: list[str], tries: int = 4) -> None:
         """Ray gives up on a node that takes 30 seconds to start, as on a machine under load: it is started again."""
