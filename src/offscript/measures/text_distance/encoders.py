@@ -1,9 +1,10 @@
 """Texts as vectors: a sentence encoder that is installed, else counts of words and letters, which need no weights."""
 
+import contextlib
 import importlib.util
 import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -66,7 +67,8 @@ def _by_transformer(texts: Sequence[str], name: str) -> FloatArray:
 
     from offscript.factcheck.stance.teaching.network import load_encoder
 
-    network, tokenizer = load_encoder(name)
+    with _without_bars():
+        network, tokenizer = load_encoder(name)
     tokenizer.enable_truncation(_TOKENS)
     ids = [row.ids for row in tokenizer.encode_batch(list(texts))]
     order = sorted(range(len(ids)), key=lambda row: len(ids[row]))
@@ -80,6 +82,20 @@ def _by_transformer(texts: Sequence[str], name: str) -> FloatArray:
             states = network.eval()(input_ids=tokens, attention_mask=real.long()).last_hidden_state
         vectors[rows] = ((states * real[..., None]).sum(dim=1) / real.sum(dim=1, keepdim=True)).double().numpy()
     return _normalised(vectors)
+
+
+@contextlib.contextmanager
+def _without_bars() -> Iterator[None]:
+    """Loading shows no bar of its own beside the question's."""
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
 
 
 def _normalised(vectors: FloatArray) -> FloatArray:
