@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,9 +15,6 @@ from offscript.factcheck.index import build_index, check_index, open_index
 from offscript.factcheck.index.sharding import build_sharded_index, run_here
 from offscript.factcheck.retrieval import Searcher
 from offscript.factcheck.retrieval.sharded import ShardedSearcher, count_terms
-
-if TYPE_CHECKING:
-    from conftest import Cluster
 
 WORDS = ["gold", "silver", "iron", "copper", "tin", "lead", "zinc", "nickel", "cobalt", "argon", "neon", "xenon"]
 QUERIES = ["gold and silver", "zinc", "neon lead lead", "nothing of it", ""]
@@ -63,7 +60,7 @@ def test_a_segment_that_was_damaged_on_its_way_is_refused(tmp_path: Path) -> Non
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-def test_on_a_cluster_that_loses_a_node_the_index_is_the_same(cluster: "Cluster", tmp_path: Path) -> None:
+def test_on_a_cluster_that_loses_a_node_the_index_is_the_same(cluster: Any, tmp_path: Path) -> None:
     documents = _documents(120)
     whole = Searcher(build_index(documents, tmp_path / "whole"))
     done = 0

@@ -22,7 +22,8 @@ class InferenceModel:
     """Says of evidence whether it supports a claim, refutes it, or neither. Several threads may use one model.
 
     Pairs are read one at a time: int8 activations are scaled by the largest of a whole batch, so what stands beside a
-    pair would change its probabilities; and nothing is padded.
+    pair would change its probabilities; and nothing is padded. On one core a batch would save little anyway, since the
+    matrix products of a single pair keep it busy (`benchmarks/batch.py --pairs`).
 
     Args:
         folder: Holds the graph, its tokenizer and its card.
@@ -46,19 +47,22 @@ class InferenceModel:
         """Scores of the labels for pairs of a claim and its evidence; [pairs, 3]."""
         if not pairs:
             return np.zeros((0, len(LABELS)))
-        return np.concatenate([self._read(claim, evidence) for claim, evidence in pairs]).astype(np.float64)
+        return np.concatenate([self.scores([self.encoded(*pair)]) for pair in pairs]).astype(np.float64)
 
     def probabilities(self, pairs: Sequence[tuple[str, str]]) -> FloatArray:
         """Probabilities of `LABELS` for pairs of a claim and its evidence; [pairs, 3]."""
         found: FloatArray = softmax(self.logits(pairs), axis=1)
         return found
 
-    def _read(self, claim: str, evidence: str) -> FloatArray:
-        claim = self._shortened(plain_text(claim))
-        row = self._tokenizer.encode(claim, plain_text(evidence))
-        tokens, types = (np.array([values], dtype=np.int64) for values in (row.ids, row.type_ids))
-        scores: FloatArray = self._session.run(None, {"tokens": tokens, "types": types})[0]
-        return scores
+    def encoded(self, claim: str, evidence: str) -> Any:
+        """A pair as the graph's tokens; of a long claim only the beginning, so that evidence has room."""
+        return self._tokenizer.encode(self._shortened(plain_text(claim)), plain_text(evidence))
+
+    def scores(self, rows: Sequence[Any]) -> FloatArray:
+        """Scores of encoded pairs of one length, read together; [pairs, 3]."""
+        tokens, types = (np.array([getattr(row, name) for row in rows], dtype=np.int64) for name in ("ids", "type_ids"))
+        found: FloatArray = self._session.run(None, {"tokens": tokens, "types": types})[0]
+        return found
 
     def _shortened(self, claim: str) -> str:
         """The claim, cut where it would leave its evidence no room."""
