@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from offscript.errors import OffscriptError
-from offscript.models.endpoints.answers import places_of, same_token
+from offscript.models.endpoints.answers import places_of, same_token, without_repetition
 from offscript.models.endpoints.ledger import Ledger
 
 _LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
@@ -22,7 +22,11 @@ _KEYS = ("tokens", "token_logprobs", "top_logprobs", "content", "token", "logpro
 @given(st.dictionaries(st.sampled_from(_KEYS), _JSON | st.lists(st.dictionaries(st.sampled_from(_KEYS), _JSON))))
 def test_log_probabilities_of_any_shape_are_read_or_refused(sent: dict[str, Any]) -> None:
     with contextlib.suppress(OffscriptError):
-        places = places_of({"logprobs": json.loads(json.dumps(sent))}, "the server")
+        choice = {"logprobs": json.loads(json.dumps(sent)), "text": "x"}
+        kept = without_repetition(choice)
+        places = places_of(choice, "the server")
+        told = [[(each.id, each.log_prob) for each in place.options] for place in places]
+        assert [[(each.id, each.log_prob) for each in place.options] for place in places_of(kept, "it")] == told
         assert all(place.log_prob is None or place.log_prob <= 1e-3 for place in places)
 
 

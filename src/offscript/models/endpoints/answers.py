@@ -53,6 +53,23 @@ def places_of(choice: Mapping[str, Any], server: str) -> list[Place]:
     return places
 
 
+def without_repetition(choice: Mapping[str, Any]) -> dict[str, Any]:
+    """A choice as it is kept: where an option has an id, its text and bytes say nothing more."""
+    given = choice.get("logprobs")
+    records = given.get("content") if isinstance(given, Mapping) else None
+    if not isinstance(records, list):
+        return dict(choice)
+    return {**choice, "logprobs": {"content": [_shortened(record) for record in records]}}
+
+
+def _shortened(record: Any) -> Any:
+    options = record.get("top_logprobs") if isinstance(record, Mapping) else None
+    if not isinstance(options, list) or not all(isinstance(each, Mapping) and "id" in each for each in options):
+        return record
+    kept = [{"id": each["id"], "logprob": each.get("logprob")} for each in options]
+    return {**record, "top_logprobs": kept}
+
+
 def _from_lists(given: Mapping[str, Any]) -> list[Place]:
     tokens, values = given["tokens"], given["token_logprobs"]
     listed = given.get("top_logprobs") or [None] * len(tokens)
@@ -72,7 +89,8 @@ def _options(options: Any) -> tuple[Option, ...]:
 
 def _option(record: Mapping[str, Any]) -> Option:
     number, value = record.get("id"), record["logprob"]
-    return Option(str(record["token"]), number if isinstance(number, int) else None, _number(value))
+    token = record.get("token", "") if isinstance(number, int) else record["token"]
+    return Option(str(token), number if isinstance(number, int) else None, _number(value))
 
 
 def _from_record(record: Mapping[str, Any]) -> Place:

@@ -12,6 +12,7 @@ from typing import Any
 
 from offscript.errors import OffscriptError, missing_package
 from offscript.models.endpoints.address import Address
+from offscript.models.endpoints.answers import without_repetition
 from offscript.models.endpoints.ledger import Ledger
 
 try:
@@ -148,7 +149,7 @@ class Client:
                 why=self._told(response.text[:80]),
                 next="check the address: it usually ends in /v1",
             )
-        usage = body.get("usage")
+        choices, usage = [without_repetition(choice) for choice in choices], body.get("usage")
         used = usage.get("total_tokens") if isinstance(usage, dict) else None
         used = used if isinstance(used, int) and not isinstance(used, bool) and used >= 0 else most_tokens
         self.ledger.keep(key, choices, unused=most_tokens - used, seconds=seconds, drawn=used)
