@@ -23,8 +23,8 @@ HEAD = """# The papers, claim by claim
 
 Made by `make papers` from the result files that ship; do not edit. A claim *holds* or *does not hold* where the 95 %
 interval of our figure decides it, else it is *not decided*. `quick` runs are small: they test a claim on models that
-two cores train in minutes. Times are those of the stored run, on two cores that other work may have shared. Run one again
-with `offscript reproduce EXPERIMENT --scale SCALE`.
+two cores train in minutes. Times are those of the stored run, on two cores that other work may have shared. Run one
+again with `offscript reproduce EXPERIMENT --scale SCALE`.
 """
 
 
