@@ -15,6 +15,7 @@ from offscript.experiments.reproduce import reproduce, store_reproduction
 from offscript.experiments.runs import averaged, correlations, difference
 from offscript.experiments.statements import Ordering
 from offscript.measures.measurement import Measurement
+from offscript.statistics import proportion_interval
 
 SYMBOLS = ["a", "b"]
 LENGTH = 3
@@ -68,17 +69,24 @@ def test_single_runs_are_compared_by_their_intervals() -> None:
 
 
 def test_correlations_are_pearsons() -> None:
-    runs = [figures(1, 2, 9), figures(2, 4, 1), figures(3, 6.5, 5), figures(4, 7, 2)]
+    runs = [
+        figures(1, 2, 9),
+        figures(2, 4, 1),
+        figures(3, 6.5, 5),
+        figures(4, 7, 2),
+        figures(5, 3, 8),
+        figures(6, 8, 4),
+    ]
     found = correlations({"first": runs[:3], "second": runs[3:]}, CORRELATED, seed=1)
     assert found["correlation.q_per_token~nll_oracle"].value == pytest.approx(
-        np.corrcoef([1, 2, 3, 4], [2, 4, 6.5, 7])[0, 1]
+        np.corrcoef([1, 2, 3, 4, 5, 6], [2, 4, 6.5, 7, 3, 8])[0, 1]
     )
     assert set(found) == {
         f"correlation.{pair}" for pair in ("q_per_token~nll_oracle", "q_per_token~ppl", "nll_oracle~ppl")
     }
     table = found["correlation.nll_oracle~ppl"].recipe["table"]
-    assert [row["variant"] for row in table] == ["first", "first", "first", "second"]
-    assert [row["nll_oracle"] for row in table] == [2, 4, 6.5, 7]
+    assert [row["variant"] for row in table] == ["first"] * 3 + ["second"] * 3
+    assert [row["nll_oracle"] for row in table] == [2, 4, 6.5, 7, 3, 8]
 
 
 @pytest.fixture
@@ -93,7 +101,7 @@ def experiment(tmp_path: Path) -> Experiment:
         paper="none",
         title="two algorithms",
         oracle=str(oracle),
-        seeds=2,
+        seeds=3,
         training={
             "model": {"kind": "lstm", "hidden": 4, "embedding": 4},
             "data": {"kind": "samples", "model": str(oracle), "length": LENGTH, "size": 8, "validation": 8},
@@ -117,13 +125,15 @@ def test_an_experiment_trains_each_variant_several_times(experiment: Experiment,
     assert sorted((recipe["algorithm"], recipe["seed"]) for recipe in recipes) == [
         ("minimum-risk", 1),
         ("minimum-risk", 2),
+        ("minimum-risk", 3),
         ("teacher-forcing", 1),
         ("teacher-forcing", 2),
+        ("teacher-forcing", 3),
     ]
     starts = {recipe["seed"]: recipe["warm_start"] for recipe in recipes if recipe["algorithm"] == "minimum-risk"}
-    assert len(set(starts.values())) == 2
+    assert len(set(starts.values())) == 3
     assert all(Path(start).is_dir() for start in starts.values())
-    assert found.figures["risk/regret.q_per_token"].n == 2
+    assert found.figures["risk/regret.q_per_token"].n == 3
     assert [each.verdict for each in found.statements] == ["agrees"]
     assert reproduce(experiment, out).figures.keys() == found.figures.keys()
     assert len(store_reproduction(found, out, "quick")) == 3
@@ -148,3 +158,27 @@ def test_table_4_is_table_3_with_correlations() -> None:
     third, fourth = (read_experiment(f"regret/table-{number}", "quick") for number in (3, 4))
     assert fourth.variants == third.variants
     assert set(fourth.correlations) == {"overall", "teacher forcing", "others"}
+
+
+def recall(hits: Sequence[float], data: str = "claims") -> Measurement:
+    return Measurement.of(
+        proportion_interval(int(sum(hits)), len(hits)),
+        question="retrieval",
+        name="recall@1",
+        n=len(hits),
+        seed=1,
+        seconds=0.0,
+        recipe={"collection": data},
+        per_item=np.array(hits, float),
+    )
+
+
+def test_systems_on_the_same_items_pair() -> None:
+    generator = np.random.default_rng(1)
+    worse = (generator.random(1000) < 0.8).astype(float)
+    better = np.maximum(worse, generator.random(1000) < 0.1)  # whatever the worse one finds, and a little more
+    paired = difference(recall(better), recall(worse))
+    assert paired.lower > 0
+    assert (better - worse).mean() in paired
+    apart = difference(recall(better), recall(worse, "others"))
+    assert apart.upper - apart.lower > 2 * (paired.upper - paired.lower)

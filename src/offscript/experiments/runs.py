@@ -4,14 +4,19 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from offscript._types import FloatArray
 from offscript.measures.measurement import Measurement
 from offscript.measures.regret.estimation import regret_correlations
-from offscript.statistics import Curve, Interval, independent_difference, student_interval
+from offscript.statistics import Curve, Interval, independent_difference, paired_differences, student_interval
 
 Figures = Mapping[str, Measurement]
 """What one run was measured to be, by `QUESTION.NAME`."""
 
 _RUNS = "runs"
+_ITEMS = ("data", "collection")
+"""Where recipes tell what was asked about."""
+
+_SEED = 1
 
 
 def averaged(runs: Sequence[Figures]) -> dict[str, Measurement]:
@@ -22,12 +27,31 @@ def averaged(runs: Sequence[Figures]) -> dict[str, Measurement]:
 
 
 def difference(first: Measurement, second: Measurement) -> Interval:
-    """First less second: by pairs of runs with the same seed where there are several, else from both intervals."""
+    """First less second: by pairs of runs with the same seed where there are several, else by pairs of items.
+
+    Two systems that were asked about the same items (claims, target terms, sentences: their recipes name the same data)
+    pair item by item; all other figures are taken as independent.
+    """
     if _RUNS in first.recipe and _RUNS in second.recipe and first.n == second.n:
         assert first.per_item is not None
         assert second.per_item is not None
         return student_interval(first.per_item - second.per_item).interval
+    parts = _paired_items(first, second)
+    if parts is not None:
+        [paired] = paired_differences(*parts, generator=np.random.default_rng(_SEED))
+        return paired.interval
     return independent_difference(first.estimate, second.estimate).interval
+
+
+def _paired_items(first: Measurement, second: Measurement) -> tuple[FloatArray, FloatArray] | None:
+    """Each item's part in both figures, [items, 1], where these are of one kind and of the same items."""
+    same = [key for key in _ITEMS if key in first.recipe and first.recipe[key] == second.recipe.get(key)]
+    if not same or (first.question, first.name, first.n) != (second.question, second.name, second.n):
+        return None
+    parts = first.contributions(), second.contributions()
+    if parts[0] is None or parts[1] is None or parts[0].shape != parts[1].shape:
+        return None
+    return parts[0][:, np.newaxis], parts[1][:, np.newaxis]
 
 
 def correlations(
