@@ -10,7 +10,7 @@ from offscript.corpora.vocabularies import WordVocabulary
 from offscript.learning import Fleet, OptimiserSettings
 from offscript.models.noise_lstm import NoiseLSTM, NoiseLSTMSettings
 from offscript.training.algorithm import Step, TokenBatch
-from offscript.training.recurrent_gan import RecurrentGAN, RecurrentGANSettings, curriculum_length, gradient_penalty
+from offscript.training.recurrent_gan import RecurrentGAN, RecurrentGANSettings, curriculum_length, distance_and_penalty
 
 
 class Slope(nn.Module):
@@ -27,7 +27,8 @@ class Slope(nn.Module):
 def test_the_penalty_is_the_squared_distance_of_the_slope_from_one() -> None:
     critic = Slope(3.0)
     real, emitted, share = torch.rand(4, 2, 3), torch.rand(4, 2, 3), torch.rand(4, 1, 1)
-    penalty = gradient_penalty(critic, real, emitted, share)
+    distance, penalty = distance_and_penalty(critic, real, emitted, share)
+    assert float(distance.detach()) == pytest.approx(3.0 * float((real - emitted)[:, 0, 0].mean()), abs=1e-6)
     assert float(penalty.detach()) == pytest.approx(4.0)
     penalty.backward()
     assert critic.slope.grad is not None

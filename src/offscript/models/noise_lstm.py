@@ -14,6 +14,8 @@ from offscript.models.language_model import SCORE_BUDGET, LanguageModel, Scored,
 from offscript.models.neural import NeuralLanguageModel
 
 Memory = tuple[Tensor, Tensor]
+_OPEN = 2.0
+"""The first bias of the forget gates."""
 
 
 class NoiseLSTMSettings(BaseModel):
@@ -55,6 +57,8 @@ class NoiseLSTM(NeuralLanguageModel):
         self.recurrence = nn.LSTM(settings.embedding, settings.hidden, batch_first=True)
         self.from_noise = nn.Linear(settings.noise, 2 * settings.hidden)
         self.output = nn.Linear(settings.hidden, vocabulary.size)
+        with torch.no_grad():  # an open forget gate carries the noise on, else it is lost after a few tokens
+            self.recurrence.bias_ih_l0[settings.hidden : 2 * settings.hidden].fill_(_OPEN)
         self.states: Tensor
         self.register_buffer("states", torch.randn(settings.states, settings.noise))
 

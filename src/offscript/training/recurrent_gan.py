@@ -95,9 +95,9 @@ class RecurrentGAN(Algorithm):
             seed = (*step.seed, number)
             with torch.no_grad():
                 emitted = self._emitted(model, tokens, seed)
-            distance = self.critic(real).mean() - self.critic(emitted).mean()
             share = Draws(seed).uniform(0, 0, len(tokens), stream=_BETWEEN).to(real).unsqueeze(2)
-            loss = self.settings.penalty * gradient_penalty(self.critic, real, emitted, share) - distance
+            distance, penalty = distance_and_penalty(self.critic, real, emitted, share)
+            loss = self.settings.penalty * penalty - distance
             update(self._optimiser, loss / self._fleet.processes, fleet=self._fleet)
         return {"wasserstein": float(distance.detach())}
 
@@ -120,9 +120,16 @@ def curriculum_length(longest: int, step: Step) -> int:
     return 1 + min(longest - 1, step.number * longest // max(1, step.total))
 
 
-def gradient_penalty(critic: nn.Module, real: Tensor, emitted: Tensor, share: Tensor) -> Tensor:
-    """E[(‖∇critic‖ - 1)²] at points between real and emitted distributions [rows, time, V]."""
-    between = (share * real + (1 - share) * emitted).requires_grad_()
-    [slopes] = torch.autograd.grad(critic(between).sum(), between, create_graph=True)
-    penalty: Tensor = (slopes.flatten(1).norm(dim=1) - 1).square().mean()
-    return penalty
+def distance_and_penalty(critic: nn.Module, real: Tensor, emitted: Tensor, share: Tensor) -> tuple[Tensor, Tensor]:
+    """E[critic(real)] - E[critic(emitted)], and E[(‖∇critic‖ - 1)²] at points between the two, [rows, time, V] each.
+
+    `share` [rows, 1, 1] is how much of a point is real. The critic reads all three in one pass, which costs recurrent
+    ones little more than one of them.
+    """
+    between = share * real + (1 - share) * emitted
+    read = torch.cat([real, emitted, between]).requires_grad_()
+    values = critic(read)
+    of_real, of_emitted, of_between = values.split([len(real), len(emitted), len(between)])
+    [slopes] = torch.autograd.grad(of_between.sum(), read, create_graph=True)
+    penalty: Tensor = (slopes[-len(between) :].flatten(1).norm(dim=1) - 1).square().mean()
+    return of_real.mean() - of_emitted.mean(), penalty
