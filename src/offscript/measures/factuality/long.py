@@ -6,6 +6,7 @@ figure is F1@K of Wei et al. (2024): with recall R = min(S / K, 1), F1@K = 2 P R
 many claims the median text has, over all samplers.
 """
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ from offscript.measures.measurement import Measurement
 from offscript.models.language_model import LanguageModel
 from offscript.sampling.generation import generate_each
 from offscript.sampling.transforms import parse_transform
-from offscript.statistics import Estimate, mean_interval
+from offscript.statistics import mean_interval, within
 
 TEXTS = "texts"
 SUBJECTS = "country"
@@ -159,23 +160,28 @@ def text_figures(samplers: Sequence[str], texts: Sequence[LongText], shared: dic
     shared = {**shared, "recipe": {**shared["recipe"], "k": k}}
     figures: list[Measurement] = []
 
-    def add(name: str, values: FloatArray, *, better: bool | None) -> None:
+    def add(name: str, values: FloatArray, *, better: bool | None, lower: float = 0.0, upper: float = 1.0) -> None:
         if len(values) >= LEAST:
-            estimate: Estimate = mean_interval(values)
+            estimate = within(mean_interval(values), lower, upper)
             figures.append(Measurement.of(estimate, name=name, n=len(values), higher_is_better=better, **shared))
 
     def scores(sampler: str, score: Callable[[LongText], float]) -> dict[int, float]:
         return {each.row: score(each) for each in texts if each.sampler == sampler}
 
     for sampler in samplers:
-        add(f"{sampler}.{TEXTS}.claims", _values(scores(sampler, lambda each: float(len(each.claims)))), better=None)
+        add(
+            f"{sampler}.{TEXTS}.claims",
+            _values(scores(sampler, lambda each: float(len(each.claims)))),
+            better=None,
+            upper=math.inf,
+        )
         told = {each.row: precision(each) for each in texts if each.sampler == sampler and each.claims}
         add(f"{sampler}.{TEXTS}.precision", _values(told), better=True)
         add(f"{sampler}.{TEXTS}.f1_at_k", _values(scores(sampler, lambda each: f1_at(each, k))), better=True)
     if len(samplers) > 1:
         cool, hot = (scores(sampler, lambda each: f1_at(each, k)) for sampler in (samplers[0], samplers[-1]))
         rows = sorted(cool.keys() & hot.keys())
-        add(f"change.{TEXTS}.f1_at_k", np.array([hot[row] - cool[row] for row in rows]), better=True)
+        add(f"change.{TEXTS}.f1_at_k", np.array([hot[row] - cool[row] for row in rows]), better=True, lower=-1.0)
     return figures
 
 
