@@ -1,23 +1,30 @@
 """Real pages for the docs: the shipped pair, SmolLM2-135M without an oracle, and a text GAN.
 
     make gallery                                  # or: python tools/gallery.py --out gallery --corpus my.txt
+    python tools/gallery.py --pictures            # take the docs' pictures of the pages that are in --out, and no more
 
 Each page is written to `--out`, and what stands on it to `docs/gallery.json`: sections, exhibits and charts by kind. A
-test compares that with a page of today's code, so that the docs do not fall behind unnoticed.
+test compares that with a page of today's code, so that the docs do not fall behind unnoticed. Pictures need Chromium,
+playwright and Pillow.
 """
 
 import argparse
 import importlib.util
 import json
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 STRUCTURE = ROOT / "docs" / "gallery.json"
+IMAGES = ROOT / "docs" / "images"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
+WINDOW, WIDTH, COLOURS = {"width": 1360, "height": 1020}, 960, 160
 ORACLE = "offscript/news"
 GAN = {
     "name": "news-gan",
@@ -79,7 +86,11 @@ def main() -> None:
     parser.add_argument("--corpus", help="real text beside SmolLM2's; without it, its own text alone")
     parser.add_argument("--limit", default="500", help="samples at most")
     parser.add_argument("--pages", default="pair,smollm2,gan", help="which pages, with commas between")
+    parser.add_argument("--pictures", action="store_true", help="only take pictures of the pages in --out")
     given = parser.parse_args()
+    if given.pictures:
+        take_pictures([given.out / f"{name}.html" for name in given.pages.split(",")])
+        return
     known = json.loads(STRUCTURE.read_text(encoding="utf-8")) if STRUCTURE.is_file() else {}
     for name in given.pages.split(","):
         arguments = _arguments(name, given.out, given.corpus)
@@ -88,6 +99,25 @@ def main() -> None:
             continue
         known[name] = structure(_audit(name, given.out, [*arguments, "--limit", given.limit]))
     STRUCTURE.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def take_pictures(pages: Sequence[Path]) -> None:
+    """The first screen of every page that is there, small enough to be kept: docs/images/gallery-NAME.png."""
+    from PIL import Image
+    from playwright.sync_api import sync_playwright
+
+    program = next(filter(None, map(shutil.which, BROWSERS)), None)
+    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        for path in filter(Path.is_file, pages):
+            page, whole = browser.new_page(viewport=WINDOW), Path(folder) / path.stem
+            page.goto(path.resolve().as_uri())
+            page.screenshot(path=f"{whole}.png")
+            page.close()
+            image = Image.open(f"{whole}.png").convert("RGB")
+            image = image.resize((WIDTH, image.height * WIDTH // image.width), Image.Resampling.LANCZOS)
+            image.quantize(COLOURS, Image.Quantize.MAXCOVERAGE).save(IMAGES / f"gallery-{path.stem}.png", optimize=True)
+        browser.close()
 
 
 def _arguments(name: str, out: Path, corpus: str | None) -> list[str] | None:

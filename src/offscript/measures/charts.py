@@ -90,7 +90,7 @@ def curve_chart(
     return layered([*([] if reference is None else [rule(reference, meaning)]), band, *lines], points)
 
 
-_FEWEST = 3  # positions up to which several curves are dots side by side: their bands would hide one another
+_FEWEST = 4  # positions up to which several curves are dots side by side: their bands would hide one another
 _LABELLED = 3  # lines that are named where they end
 _APART = 0.07  # of the chart's height, between two names
 
