@@ -1,6 +1,7 @@
 """The gap of LSTM pairs whose true gap is known: a small version of benchmarks/exposure_gap.py."""
 
 import importlib.util
+import json
 import sys
 from functools import cache
 from pathlib import Path
@@ -54,3 +55,14 @@ def test_the_interval_holds_the_gap_of_a_model_that_drifts(samples: int) -> None
     assert np.median(runs["upper"] - runs["lower"]) < 4 * runs["truth"].mean()
     if samples == 200:
         assert np.mean((runs["p"] < 0.05) & (runs["lower"] > 0)) > 0.9
+
+
+def test_the_docs_show_the_table_of_the_counts_that_are_kept() -> None:
+    gap = simulation()
+    cells = json.loads(gap.KEPT.read_text(encoding="utf-8"))
+    shown = gap.DOCS.read_text(encoding="utf-8").partition(gap.BEGIN)[2].partition(gap.END)[0]
+    assert shown.strip() == gap.table_of(cells)
+    assert {(cell["pair"], cell["size"]) for cell in cells} == {
+        (name, size) for name in gap.PAIRS for size in (5000, 50000)
+    }
+    assert all(cell["found"] <= 0.05 * cell["runs"] for cell in cells if cell["pair"] == "own draws")
