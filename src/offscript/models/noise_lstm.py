@@ -58,7 +58,8 @@ class NoiseLSTM(NeuralLanguageModel):
         self.from_noise = nn.Linear(settings.noise, 2 * settings.hidden)
         self.output = nn.Linear(settings.hidden, vocabulary.size)
         with torch.no_grad():  # an open forget gate carries the noise on, else it is lost after a few tokens
-            self.recurrence.bias_ih_l0[settings.hidden : 2 * settings.hidden].fill_(_OPEN)
+            biases = dict(self.recurrence.named_parameters())["bias_ih_l0"]
+            biases[settings.hidden : 2 * settings.hidden].fill_(_OPEN)
         self.states: Tensor
         self.register_buffer("states", torch.randn(settings.states, settings.noise))
 
