@@ -12,6 +12,7 @@ import pytest
 
 from mutants import PACKAGES, SOURCE
 
+_KEPT_EVERY = 50  # tests: a run that is ended goes on from there
 PREFIXES = tuple(str(SOURCE / "offscript" / package) + "/" for package in PACKAGES)
 
 
@@ -41,6 +42,8 @@ class Tracer:
             for name, line in sorted(self._lines):
                 by_file.setdefault(name, []).append(line)
             self._tests[item.nodeid] = {"seconds": round(time.process_time() - began, 3), "lines": by_file}
+            if len(self._tests) % _KEPT_EVERY == 0:
+                self.pytest_sessionfinish()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Forget a test that fails without any change: it can tell nothing."""
