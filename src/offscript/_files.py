@@ -55,6 +55,14 @@ def write_json(path: Path, value: Any) -> None:
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False, sort_keys=False) + "\n")
 
 
+def is_there(path: Path) -> bool:
+    """Whether a path names a file or a folder; one that nothing can be called, such as a long one, does not."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
 def sha256_of(path: Path) -> str:
     """SHA-256 of a file's bytes, read in blocks."""
     digest = hashlib.sha256()

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from offscript._files import is_there
 from offscript.errors import OffscriptError
 
 _CONFIGURATIONS = ("config.json", "tokenizer_config.json")
@@ -40,7 +41,7 @@ def refuse_pickles(place: Path) -> None:
 
 def _local_copy(source: str | Path, name: str, revision: str | None) -> Path | None:
     """A configuration file on this machine: in the folder, or fetched as `transformers` is about to fetch it."""
-    if Path(source).is_dir():
+    if is_there(Path(source)) and Path(source).is_dir():
         path = Path(source) / name
         return path if path.is_file() else None
     from transformers.utils.hub import cached_file

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -24,8 +25,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--slice", type=float, help="seconds of a kind before the next one has its turn")
     parser.add_argument("--inputs", type=int, help="stop when the tally has so many")
-    parser.add_argument("--only", default="", help="kinds whose name contains this")
-    parser.add_argument("--without", default="\0", help="not those whose name contains this")
+    parser.add_argument("--only", default="", help="kinds whose name matches this regular expression")
+    parser.add_argument("--without", default="\0", help="not those whose name matches this")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--tally", type=Path, help="a file that several runs count in; a run goes on after the last")
     parser.add_argument("--store", type=Path, default=FOUND, help="where failing inputs go")
@@ -53,8 +54,10 @@ def _campaign(asked: argparse.Namespace, place: Path) -> int:
     wanted = {
         name: kind
         for name, kind in registry.all_kinds(place).items()
-        if asked.only in name and asked.without not in name
+        if re.search(asked.only, name) and not re.search(asked.without, name)
     }
+    if not wanted:
+        raise SystemExit(f"no kind of input matches {asked.only!r}")
     campaign = Campaign(wanted, asked.store, asked.tally, asked.seed)
     before = campaign.inputs
     pieces = asked.slice or max(0.2, asked.seconds / max(1, len(wanted)))

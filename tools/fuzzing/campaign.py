@@ -3,6 +3,7 @@
 import contextlib
 import gc
 import json
+import logging
 import mmap
 import os
 import random
@@ -180,6 +181,7 @@ def _prepare() -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     socket.socket.connect = _refuse  # type: ignore[method-assign, assignment]
     socket.getaddrinfo = _refuse  # type: ignore[assignment]
+    logging.disable(logging.CRITICAL)  # what libraries think of damaged files
     gc.freeze()
     most = psutil.Process().memory_info().vms + ADDRESS_SPACE
     resource.setrlimit(resource.RLIMIT_AS, (most, most))

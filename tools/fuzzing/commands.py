@@ -48,6 +48,11 @@ COMMANDS = (
     "audit t.json --only samples --limit 2 --length 6 --out runs --fail-on samples.x>1 --quiet",
     "sweep missing.yaml", "study status missing", "study links missing", "study export missing --out x.csv",
     "reproduce missing.yaml", "train missing.yaml model.hidden=3",
+    "measure likelihood t.json --corpus a=text.txt --corpus b=text.txt --limit 4",
+    "generate t.json+t.json -n 1 --length 3",
+    "measure memorisation t.json --training text.txt --control text.txt --samples 4 --length 4",
+    "measure degeneration t.json --corpus text.txt --limit 4 --length 4",
+    "check --file q.jsonl --out c.jsonl --index index",
 )  # fmt: skip
 WORDS = (
     *(
@@ -91,6 +96,10 @@ WORDS = (
     ),
     *(
         "t.json,approximate=2",
+        "t.json+t.json",
+        "openai/m@http://127.0.0.1:9/v1",
+        "t.json,adapter=index",
+        "news=text.txt",
         "t.json,sources=text.txt",
         "t.json,x=1",
         "https://huggingface.co/a/b",

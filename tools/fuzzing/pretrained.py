@@ -1,5 +1,6 @@
 """Kinds of pretrained models' files: a folder as `transformers` writes it, and a GGUF file."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,6 +20,7 @@ def pretrained_kinds(place: Path) -> dict[str, Kind]:
         f"hub: {name}": Kind(name, files[name], read, files, whole_folder=True, leaves_files=True)
         for name in ("config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors")
     }
+    kinds |= _adapters(folder, place / "adapter", files)
     gguf = place / "m.gguf"
     if write_gguf(gguf):
         kinds["GGUF"] = Kind("m.gguf", gguf.read_bytes(), lambda path: load_model(str(path)), format="binary")
@@ -37,6 +39,33 @@ def _write_hub(folder: Path) -> None:
     PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", unk_token="<unk>"
     ).save_pretrained(folder)
+
+
+def _adapters(base: Path, folder: Path, files: dict[str, bytes]) -> dict[str, Kind]:
+    """The files of a LoRA of that model, where peft is installed."""
+    try:
+        from peft import LoraConfig, get_peft_model
+    except ImportError:
+        return {}
+    from transformers import GPT2LMHeadModel
+
+    settings = LoraConfig(r=1, target_modules=["c_attn"], fan_in_fan_out=True, task_type="CAUSAL_LM")
+    get_peft_model(GPT2LMHeadModel.from_pretrained(base), settings).save_pretrained(folder)
+    own = {name: (folder / name).read_bytes() for name in ("adapter_config.json", "adapter_model.safetensors")}
+    own["adapter_config.json"] = own["adapter_config.json"].replace(json.dumps(str(base)).encode(), b'"hub"')
+    beside = {f"hub/{name}": content for name, content in files.items()}
+    beside |= {f"adapter/{name}": content for name, content in own.items()}
+    return {
+        f"adapter: {name}": Kind(
+            f"adapter/{name}",
+            own[name],
+            lambda folder: load_model(f"{folder / 'hub'},adapter={folder / 'adapter'}"),
+            beside,
+            whole_folder=True,
+            leaves_files=True,
+        )
+        for name in own
+    }
 
 
 def write_gguf(path: Path) -> bool:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from offscript._files import is_there
 from offscript.errors import OffscriptError
 
 _NAMED = re.compile(r"(?P<name>[A-Za-z0-9][A-Za-z0-9_-]*)=(?P<source>.+)")
@@ -19,7 +20,7 @@ def domains_of(sources: Sequence[str]) -> dict[str, tuple[str, ...]]:
     Returns:
         Sources by the names of their domains.
     """
-    named = [None if Path(source).is_file() else _NAMED.fullmatch(source) for source in sources]
+    named = [None if is_there(Path(source)) else _NAMED.fullmatch(source) for source in sources]
     if not any(named):
         return {}
     domains: dict[str, tuple[str, ...]] = {}

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from offscript._files import is_there
 from offscript._untrusted import refuse_pickles
 from offscript.errors import OffscriptError, explaining, require_package
 
@@ -48,7 +49,7 @@ def base_of(path: Path) -> str:
 
 def _located(adapter: str) -> Path:
     folder = Path(adapter)
-    if not folder.exists() and not (folder.is_absolute() or adapter.startswith(".")):
+    if not is_there(folder) and not (folder.is_absolute() or adapter.startswith(".")):
         from huggingface_hub import snapshot_download
 
         source, _, revision = adapter.partition("@")

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from offscript._catalogue import HUB, MODELS, SHIPPED, shipped_models
+from offscript._files import is_there
 from offscript._specification import Setting, Specification, parse_specification
 from offscript.corpora.vocabularies import HubVocabulary
 from offscript.errors import OffscriptError
@@ -329,7 +330,7 @@ def names_masked_model(text: str) -> bool:
 def _is_on_hub(source: str) -> bool:
     """Whether a bare name is a folder in the Hub's layout, or what `load_model` would take for a Hub id."""
     path = Path(source)
-    if path.exists():
+    if is_there(path):
         return (path / CONFIGURATION).is_file()
     elsewhere = source.partition("/")[0] in MODELS or SHIPPED + source in shipped_models()
     return not (elsewhere or path.suffix or path.is_absolute() or source.startswith("."))

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from safetensors import SafetensorError
 
-from offscript._files import cache_folder, sha256_of
+from offscript._files import cache_folder, is_there, sha256_of
 from offscript._specification import Setting
 from offscript._untrusted import refuse_pickles, refuse_remote_code
 from offscript.errors import OffscriptError, require_package
@@ -50,7 +50,7 @@ def locate(name: str, *, trust: Setting = 0) -> dict[str, Any]:
     if path.suffix == GGUF:
         require_package(name, "gguf", extra="gguf")
         place = {_SOURCE: str(path.parent), "gguf_file": path.name}
-    elif path.is_dir():
+    elif is_there(path) and path.is_dir():
         _refuse_incomplete(path)
     else:
         source, _, revision = name.partition("@")

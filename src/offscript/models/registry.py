@@ -14,9 +14,11 @@ from pathlib import Path
 import torch
 
 from offscript._catalogue import ASSETS, CARD, ENDPOINTS, HUB, MODELS, SHIPPED, shipped_models
+from offscript._files import is_there
 from offscript._plugins import settings_for
 from offscript._specification import Setting, Specification, nearest, parse_specification
 from offscript._untrusted import refuse_pickles
+from offscript.corpora.lines import is_folder
 from offscript.corpora.parallel import read_sources
 from offscript.corpora.vocabularies import CharacterVocabulary
 from offscript.errors import OffscriptError
@@ -69,7 +71,7 @@ def mixed_parts(text: str) -> list[str]:
     """
     hidden = _QUOTED.sub(lambda found: found[0].replace("+", _PLUS), text)
     name = hidden.partition(",")[0]
-    if "+" not in hidden or hidden.startswith(f"{ENDPOINTS}/") or ("+" in name and Path(name).exists()):
+    if "+" not in hidden or hidden.startswith(f"{ENDPOINTS}/") or ("+" in name and is_there(Path(name))):
         return [text]
     first, *others = hidden.split("+")
     parts = [first]
@@ -83,7 +85,7 @@ def mixed_parts(text: str) -> list[str]:
 
 
 def _surely_names_a_model(name: str) -> bool:
-    return name.partition("/")[0] in MODELS or name in _bare_names() or Path(name).exists()
+    return name.partition("/")[0] in MODELS or name in _bare_names() or is_there(Path(name))
 
 
 def _mixture(parts: list[str], device: str) -> LanguageModel:
@@ -163,7 +165,7 @@ def _loaded(named: Specification, device: str) -> LanguageModel:
     if named.name in _bare_names():
         return _by(load_shipped, named.name, named, device)
     path = Path(named.name)
-    if path.exists():
+    if is_there(path):
         return _from_path(path, named, device)
     if _reads_like_a_path(named.name):
         raise OffscriptError(f"there is no file or folder {named.name}", next=f"check the path, or write {HUB}ID")
@@ -176,7 +178,7 @@ def _loaded(named: Specification, device: str) -> LanguageModel:
 def _reads_like_a_path(name: str) -> bool:
     """Whether a name that is not there was meant as a path: a Hub id has at most one slash, after no folder of ours."""
     path = Path(name)
-    below_a_folder = len(path.parts) > 1 and path.parent.is_dir()
+    below_a_folder = len(path.parts) > 1 and is_folder(path.parent)
     return bool(path.suffix) or path.is_absolute() or name.startswith(".") or len(path.parts) > 2 or below_a_folder
 
 

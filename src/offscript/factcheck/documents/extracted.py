@@ -43,7 +43,7 @@ def read_zim(path: Path, id: str) -> Iterator[Document]:
             page = _extractor().page_of(bytes(entry.get_item().content), HTML, "http://zim.invalid/")
             if page.text:
                 yield Document(f"{id}#{entry.path}", page.title or entry.title, page.text, date=page.date or date)
-    except (RuntimeError, ExtractionError) as error:
+    except (RuntimeError, ValueError, ExtractionError) as error:  # libzim decodes names of entries
         raise OffscriptError(f"{path} cannot be read", why=str(error)) from error
 
 

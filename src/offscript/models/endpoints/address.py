@@ -46,6 +46,8 @@ def parse_address(text: str, key: Setting | None = None) -> Address:
         key: The name of an environment variable.
     """
     model, at, url = text.partition("@http")
+    if not text.isprintable():
+        raise OffscriptError("the name of a model has characters that no name has", next=_FORM)
     if not (model and at):
         raise OffscriptError(f"openai/{text} names no server", next=_FORM)
     url = "http" + url

@@ -140,7 +140,7 @@ class Client:
     def _kept(self, key: str, response: httpx.Response, most_tokens: int, seconds: float) -> Any:
         try:
             body = response.json()
-        except (ValueError, UnicodeDecodeError):
+        except (ValueError, RecursionError):
             body = None
         choices = body.get("choices") if isinstance(body, dict) else None
         if not isinstance(choices, list) or not choices or not all(isinstance(each, dict) for each in choices):

@@ -9,10 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from offscript.errors import OffscriptError, explaining
+from offscript.errors import OffscriptError
 
 _WAIT = 60.0
 """Seconds that a process waits for another one which writes to the same ledger."""
+
+_MOST_BYTES = 1 << 28
+"""Of one answer."""
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, answer BLOB NOT NULL);
@@ -43,7 +46,7 @@ class Ledger:
             self._connection = sqlite3.connect(path, timeout=_WAIT, isolation_level=None, check_same_thread=False)
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.executescript(_TABLES)
-        except (OSError, sqlite3.Error) as fault:
+        except (OSError, sqlite3.Error, UnicodeDecodeError) as fault:
             raise OffscriptError(
                 f"cannot keep answers in {path}", why=str(fault), next="set OFFSCRIPT_CACHE to another folder"
             ) from fault
@@ -51,25 +54,27 @@ class Ledger:
     @property
     def spent(self) -> tuple[int, int]:
         """Requests and tokens so far."""
-        requests, tokens = self._row("SELECT requests, tokens FROM spent")
-        return int(requests), int(tokens)
+        with self._using, self._reading():
+            requests, tokens = self._connection.execute("SELECT requests, tokens FROM spent").fetchone()
+            return int(requests), int(tokens)
 
     @property
     def pace(self) -> float:
         """Tokens per second of one connection so far; 0 where nothing was asked yet."""
-        seconds, drawn = self._row("SELECT seconds, drawn FROM spent")
-        return float(drawn / seconds) if seconds else 0.0
+        with self._using, self._reading():
+            seconds, drawn = self._connection.execute("SELECT seconds, drawn FROM spent").fetchone()
+            return float(drawn / seconds) if seconds else 0.0
 
     def find(self, key: str) -> Any:
         """A kept answer, or None."""
-        row = self._row("SELECT answer FROM answers WHERE key = ?", key)
-        with explaining(f"an answer in {self.path} is damaged", next="delete the file", also=(zlib.error,)):
-            return None if row is None else json.loads(zlib.decompress(row[0]))
+        with self._using, self._reading():
+            row = self._connection.execute("SELECT answer FROM answers WHERE key = ?", (key,)).fetchone()
+            return None if row is None else json.loads(_unpacked(row[0]))
 
     def reserve(self, tokens: int) -> None:
         """Count a request that is about to be sent, and the most tokens it can take; refuse it beyond the budget."""
         with self._writing():
-            requests, used = self._connection.execute("SELECT requests, tokens FROM spent").fetchone()
+            requests, used = self.spent
             self._require("requests", requests, 1, self.most_requests)
             self._require("tokens", used, tokens, self.most_tokens)
             self._connection.execute("UPDATE spent SET requests = requests + 1, tokens = tokens + ?", (tokens,))
@@ -103,12 +108,15 @@ class Ledger:
                 next=f"raise max_{what}= in the model string and run the same command again",
             )
 
-    def _row(self, question: str, *values: str) -> Any:
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Refuse a file that another program or a broken disk has changed: what it says was spent cannot be trusted."""
         try:
-            with self._using:
-                return self._connection.execute(question, values).fetchone()
-        except sqlite3.Error as fault:
-            raise OffscriptError(f"cannot read {self.path}", why=str(fault), next="delete the file") from fault
+            yield
+        except (sqlite3.Error, zlib.error, ValueError, TypeError, OverflowError, RecursionError) as fault:
+            raise OffscriptError(
+                f"{self.path} is damaged", why=str(fault), next="delete the file: answers are then asked for again"
+            ) from fault
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -122,3 +130,12 @@ class Ledger:
             finally:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
+
+
+def _unpacked(packed: bytes) -> bytes:
+    """A kept answer; no server's is larger than the limit, so that a damaged file cannot fill the memory."""
+    unpacking = zlib.decompressobj()
+    content = unpacking.decompress(packed, _MOST_BYTES)
+    if not unpacking.eof:
+        raise ValueError("an answer is cut off or too large")
+    return content
