@@ -1,7 +1,7 @@
 """A standing fuzzer over every reader of files, every parser of strings and the command line.
 
     make fuzz SECONDS=60                             all kinds of input, for a minute
-    PYTHONPATH=tools python -m fuzzing --only index  kinds whose name contains "index"
+    PYTHONPATH=tools python -m fuzzing --only index  kinds whose name matches "index"
     PYTHONPATH=tools python -m fuzzing --replay FILE one stored input again, with its traceback
 
 Each kind of input has an example that is read without complaint. The fuzzer damages it, by bytes and by structure, and
