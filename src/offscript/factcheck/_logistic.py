@@ -1,7 +1,7 @@
 """Multinomial logistic regression on a handful of features: fitted in a second, kept as readable JSON."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,8 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
 from offscript._types import FloatArray
+
+IMPOSSIBLE = 1e3  # an intercept that no features make up for
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,12 @@ class Logistic:
         """Of every row of `table` [n, features]; [n, labels]."""
         scores: FloatArray = softmax(table @ self.weights[:, :-1].T + self.weights[:, -1], axis=1)
         return scores
+
+    def without(self, label: str) -> "Logistic":
+        """The same weights for examples that are known not to have a label."""
+        weights = self.weights.copy()
+        weights[self.labels.index(label), -1] = -IMPOSSIBLE
+        return replace(self, weights=weights)
 
     def to_json(self) -> dict[str, Any]:
         """The names of the features, and under every label their weights in that order, the intercept last."""

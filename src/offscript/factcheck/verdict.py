@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from offscript._types import FloatArray
 from offscript.errors import OffscriptError
 from offscript.factcheck._logistic import Logistic, fit_logistic
+from offscript.factcheck._perceptron import Perceptron
 from offscript.factcheck.checked import CheckedDocument, Evidence, Reading, Verdict
 from offscript.factcheck.sources import Kind
 from offscript.factcheck.stance.stance import STANCES, Stance
@@ -43,7 +44,6 @@ TRUST: Mapping[Kind, float] = {
 """How much a document of a source counts: the word of one of low factuality settles little."""
 
 HEADLINE = 6  # content words
-IMPOSSIBLE = 1e3  # an intercept that no features make up for
 MOST_EVIDENCE = 5
 """FEVER looks at the first five sentences."""
 MOST_UNRELATED = 0.5
@@ -58,7 +58,7 @@ class VerdictModel:
     information: the threshold was tuned on development claims, as the thesis tunes its own (section 2.3).
     """
 
-    weights: Logistic
+    weights: Logistic | Perceptron
     threshold: float
     calibrated_on: tuple[str, ...] = ("FEVER", "almanac")
 
@@ -74,9 +74,7 @@ class VerdictModel:
 
     def compelled(self) -> "VerdictModel":
         """The same model for claims that are known to be true or false: it has to decide."""
-        weights = self.weights.weights.copy()
-        weights[VERDICTS.index(Verdict.unknown), -1] = -IMPOSSIBLE
-        return dataclasses.replace(self, weights=dataclasses.replace(self.weights, weights=weights), threshold=0.0)
+        return dataclasses.replace(self, weights=self.weights.without(Verdict.unknown.value), threshold=0.0)
 
     def not_judged(self, claim: str) -> str:
         """What a text is that this model does not judge; nothing for one that it does."""

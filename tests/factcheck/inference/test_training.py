@@ -1,5 +1,6 @@
 """Teaching the inference model: a killed run goes on to the same weights, and what is served is what was taught."""
 
+import hashlib
 import json
 import lzma
 from pathlib import Path
@@ -12,6 +13,7 @@ from safetensors.torch import load_file
 from offscript.errors import OffscriptError
 from offscript.factcheck.inference.examples import Example
 from offscript.factcheck.inference.model import InferenceModel
+from offscript.factcheck.inference.served_weights import served_weights
 from offscript.factcheck.inference.stance import InferenceStance
 from offscript.factcheck.inference.training import (
     InferenceRecipe,
@@ -106,6 +108,33 @@ def test_what_is_served_says_what_was_taught(recipe: InferenceRecipe, tmp_path: 
     documents = InferenceStance(model).of_documents("cats eat", [["police"], ["cats eat fish", "police"], []])
     assert documents[0].tolist() == [0, 0, 0, 1]
     assert documents[1, 3] < 1
+
+
+def test_a_served_model_is_trained_further_from_its_whole_numbers(recipe: InferenceRecipe, tmp_path: Path) -> None:
+    first = train_inference(recipe, tmp_path / "first").folder
+    learnt = load_file(tmp_path / "first" / "trained" / "model.safetensors")
+    served = served_weights(first / "inference.onnx")
+    assert served.keys() == learnt.keys()
+    for name, weights in learnt.items():
+        step = float(weights.abs().max()) / 127
+        assert np.abs(served[name] - weights.numpy()).max() <= step + 1e-6
+    further = recipe.model_copy(update={"start": str(first), "pairs": 8, "learning_rate": 1e-9})
+    second = train_inference(further, tmp_path / "second").folder
+    pairs = [("cats eat", "cats eat fish"), ("cats eat", "police deny the report")]
+    assert np.allclose(InferenceModel(first).logits(pairs), InferenceModel(second).logits(pairs), atol=0.1)
+    card = InferenceModel(second).card
+    assert card["before"]["recipe"]["pairs"] == 64
+    assert card["before"]["sha256"] == hashlib.sha256((first / "inference.onnx").read_bytes()).hexdigest()
+
+
+def test_a_model_to_start_from_must_be_one(recipe: InferenceRecipe, tmp_path: Path) -> None:
+    with pytest.raises(OffscriptError, match="no served inference model"):
+        train_inference(recipe.model_copy(update={"start": str(tmp_path)}), tmp_path / "run")
+    (tmp_path / "inference.onnx").write_bytes(b"no graph")
+    with pytest.raises(OffscriptError, match="is no served inference model"):
+        train_inference(recipe.model_copy(update={"start": str(tmp_path)}), tmp_path / "run")
+    with pytest.raises(OffscriptError, match="not trained from this encoder"):
+        train_inference(recipe.model_copy(update={"start": "offscript/inference"}), tmp_path / "run")
 
 
 def test_rows_are_padded_only_to_the_longest_of_their_batch(encoder_folder: Path) -> None:

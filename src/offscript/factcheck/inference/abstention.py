@@ -10,7 +10,7 @@ from offscript._types import FloatArray
 
 NEVER = 1.01  # a confidence that no verdict reaches
 CERTAINTY = 0.9
-FIRST, STEP = 0.03, 0.01  # the surest share of the claims that is tried first, and how much more each time
+FIRST, STEP = 0.06, 0.01  # the surest share of the claims that is tried first, and how much more each time
 
 
 def risk_threshold(

@@ -7,6 +7,7 @@ import numpy as np
 
 from offscript._types import FloatArray
 from offscript.factcheck.stance.tokens import STOP_WORDS
+from offscript.factcheck.tagging import default_tagger
 
 STEM = 6  # letters by which words are compared: `Germany` names what `German` is of
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W\d_]+)?")
@@ -49,24 +50,59 @@ _OPENING = frozenset(
 )
 """Words with a capital at the beginning of a sentence that name nothing."""
 
+_FORMS = {
+    forms[0]: forms
+    for forms in (
+        ("covid", "corona", "sars-cov", "ncov"),
+        ("usa", "united states", "u.s.", "americ"),
+        ("britai", "british", "united kingdom", "u.k."),
+        ("nether", "dutch", "holland"),
+        ("swiss", "switze"),
+        ("french", "france"),
+        ("greek", "greece"),
+        ("danish", "denmar"),
+        ("spanis", "spain"),
+        ("polish", "poland"),
+        ("welsh", "wales"),
+        ("irish", "irelan"),
+    )
+}
+"""Names that have more than one form, as they occur in texts in small letters, by the form that stands for all."""
+_ALIASES = {
+    form[:STEM]: name for name, forms in _FORMS.items() for form in forms if " " not in form and "." not in form
+}
+
 
 def names_of(text: str) -> frozenset[str]:
-    """The words of a text that name something: those with a capital, its first word only where it is no common one.
+    """The words of a text that name something: those with a capital, its first word only where that is a name by itself.
+
+    Every sentence begins with a capital. Its first word names something if the tagger says so, if a name goes on after
+    it, or if it has more capitals or figures.
 
     Args:
         text: A claim, a title or a sentence.
 
     Returns:
-        The words in small letters, cut to `STEM` letters.
+        The words in small letters, cut to `STEM` letters; what has several names goes by the first of them.
     """
+    matches = list(_WORD.finditer(text))
     found = set()
-    for place, match in enumerate(_WORD.finditer(text)):
+    for place, match in enumerate(matches):
         word = match[0].removesuffix("'s").removesuffix("’s")
         lower = word.lower()
-        if not word[0].isupper() or lower in STOP_WORDS or (place == 0 and lower in _OPENING):
+        if not word[0].isupper() or lower in STOP_WORDS:
+            continue
+        if place == 0 and (lower in _OPENING or not _is_named(text, word, matches)):
             continue
         found.add(lower[:STEM])
-    return frozenset(found)
+    return frozenset(_ALIASES.get(name, name) for name in found)
+
+
+def _is_named(text: str, word: str, matches: Sequence[re.Match[str]]) -> bool:
+    """Whether a text's first word names something."""
+    if not word[1:].islower() or (len(matches) > 1 and matches[1][0][0].isupper()):
+        return True
+    return any(token.tag == "PROPN" for token in default_tagger().tag([text])[0][:2])
 
 
 def inner_names(text: str) -> frozenset[str]:
@@ -81,7 +117,8 @@ def named_shares(claim: str, texts: Sequence[str]) -> FloatArray:
     names = names_of(claim)
     if not names:
         return np.ones(len(texts))
-    counts = [sum(name in lower for name in names) for lower in map(str.lower, texts)]
+    forms = [_FORMS.get(name, (name,)) for name in names]
+    counts = [sum(any(form in lower for form in own) for own in forms) for lower in map(str.lower, texts)]
     return np.array(counts, dtype=np.float64) / len(names)
 
 

@@ -85,13 +85,15 @@ def fever_examples(
 ) -> Iterator[Example]:
     """`count` examples, a third of each label, their claims in random order; `folder` holds the index of sentences.
 
-    NOT ENOUGH INFO claims get what the retriever finds for them. One in six examples of that label is a claim of the
+    NOT ENOUGH INFO claims get what the retriever finds for them, by the titles of sentences too, as a checker does: what
+    else is known about their subject is what misleads most. One in six examples of that label is a claim of the
     other two with retrieved sentences about other subjects, so that the wording of a claim says less about its label.
     """
     random = np.random.default_rng(seed)
     chosen = _balanced(training, count, random)
     queries = [" ".join(_WORD.findall(claim)) for claim, _, _ in chosen]
-    index = build_index((Document(str(n), "", text) for n, text in enumerate(training.sentences)), folder)
+    titled_texts = enumerate(zip(training.titles, training.sentences, strict=True))
+    index = build_index((Document(str(n), title, text) for n, (title, text) in titled_texts), folder)
     ranking = Searcher(index, threads=1).rank(queries, RETRIEVED).documents
     ids = [int(hit) for hit in (index.segments[0].id_of(n) for n in range(index.segments[0].size))]
     for (claim, gold, label), row in zip(chosen, ranking.tolist(), strict=True):

@@ -52,7 +52,34 @@ _LEVELS = (
     (re.compile(r"\b(?:most|majority|usually|often|many)\b", re.I), 2),
     (re.compile(r"\b(?:all|every|each|always|everyone|everybody|entirely)\b", re.I), 3),
 )
+ORDINALS = [
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "sixth",
+    "seventh",
+    "eighth",
+    "ninth",
+    "tenth",
+    "eleventh",
+    "twelfth",
+    "thirteenth",
+    "fourteenth",
+    "fifteenth",
+    "sixteenth",
+    "seventeenth",
+    "eighteenth",
+    "nineteenth",
+    "twentieth",
+    "twenty-first",
+]
+_CENTURY = re.compile(
+    r"\b(?:(?P<figure>[12]?\d)(?:st|nd|rd|th)|(?P<word>" + "|".join(ORDINALS) + r"))[ -]centur(?:y|ies)\b", re.I
+)
 YEARS = (1000, 2100)
+_DECADE = re.compile(r"['’]?s\b")
 _MARGIN = 0.1
 
 
@@ -72,8 +99,8 @@ class Quantity(NamedTuple):
 
 def quantities(text: str) -> list[Quantity]:
     """The numbers of a text, in figures or in words up to ninety, with `million` and the like."""
-    found = []
-    for match in _NUMBER.finditer(text):
+    found = [_century(match) for match in _CENTURY.finditer(text)]
+    for match in _NUMBER.finditer(_CENTURY.sub(lambda own: " " * len(own[0]), text)):
         digits = match["digits"]
         value = float(digits.replace(",", "")) if digits else _VALUES[match["word"].lower()]
         scale = _SCALE.match(text, match.end())
@@ -82,8 +109,17 @@ def quantities(text: str) -> list[Quantity]:
         word = unit[1].lower() if unit else ""
         dimension, factor = _UNITS.get(word, ("", 1.0))
         value *= (_SCALES[scale[1].lower()] if scale else 1.0) * factor
-        found.append(Quantity(value, *_bounds(text[: match.start()].rstrip(), value), year, dimension, word))
+        low, high = _bounds(text[: match.start()].rstrip(), value)
+        if year and _DECADE.match(text, match.end()):
+            high = value + (99 if digits and digits.endswith("00") else 9)
+        found.append(Quantity(value, low, high, year, dimension, word))
     return found
+
+
+def _century(match: re.Match[str]) -> Quantity:
+    """The years of `19th century` or `nineteenth century`."""
+    number = int(match["figure"]) if match["figure"] else ORDINALS.index(match["word"].lower()) + 1
+    return Quantity(100.0 * number - 50, 100.0 * (number - 1), 100.0 * number - 1, year=True)
 
 
 def compared(claim: str, sentence: str) -> tuple[float, float]:
@@ -123,7 +159,8 @@ def _comparable(asked: Quantity, given: Quantity) -> bool:
 
 def _fits(asked: Quantity, given: Quantity) -> bool:
     margin = _CONVERTED * abs(given.value) if asked.unit and given.unit and asked.unit != given.unit else 0.0
-    return asked.low - margin <= given.value <= asked.high + margin
+    within = asked.low <= given.low and given.high <= asked.high  # `over 100` of `over 120`
+    return within or asked.low - margin <= given.value <= asked.high + margin
 
 
 def _bounds(before: str, value: float) -> tuple[float, float]:

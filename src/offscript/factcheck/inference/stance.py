@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from offscript._types import FloatArray
+from offscript.factcheck.inference.corrections import corrected
 from offscript.factcheck.inference.examples import LABELS
 from offscript.factcheck.inference.model import InferenceModel, inference_model
 from offscript.factcheck.stance.registry import StanceKind
@@ -30,7 +31,8 @@ class InferenceStance:
     def of_sentences(self, claim: str, sentences: Sequence[str]) -> FloatArray:
         """Stance probabilities of single sentences; [sentences, 4]."""
         probabilities = self._model.probabilities([(claim, sentence) for sentence in sentences])
-        return _stances(probabilities, shared_words(claim, sentences))
+        shares = shared_words(claim, sentences)
+        return _stances(corrected(claim, sentences, probabilities, shares), shares)
 
     def of_documents(self, claim: str, documents: Sequence[Sequence[str]]) -> FloatArray:
         """Stance probabilities of documents, each given as its sentences; [documents, 4]."""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from offscript.factcheck.inference.examples import LABELS, Example
+from offscript.factcheck.inference.wordings import WORDINGS, doers
 
 SUPPORTS, REFUTES, NEITHER = range(len(LABELS))
 
@@ -377,8 +378,9 @@ def states_over_time(random: Random) -> Made:
 
 KINDS: tuple[Callable[[Random], Made], ...] = (
     roles, amounts, dates, quantifiers, hedges, opposites, who_is_meant,
-    order_of_events, comparisons, states_over_time,
+    order_of_events, comparisons, states_over_time, *WORDINGS, roles, doers, order_of_events, comparisons,
 )  # fmt: skip
+"""What turns on the order of words counts twice: an encoder of this size learns it last."""
 
 
 def made_up(count: int, *, seed: int) -> Iterator[Example]:

