@@ -74,7 +74,7 @@ class Checker:
         documents: Of all documents found, how many are read.
         as_of: Leave out documents that are dated after this day; those without a date stay.
         sentences: Of their sentences, how many go through the stance model, by words shared with the claim; the others
-            count as unrelated. 16 by default, and 8 for the inference model: 12 find no more on FEVER's development claims.
+            count as unrelated. 16 by default, and 8 for the inference model: 12 are no better on FEVER's dev part.
     """
 
     def __init__(

@@ -12,6 +12,8 @@ NEVER = 1.01  # a confidence that no verdict reaches
 CERTAINTY = 0.9
 FIRST, STEP = 0.06, 0.01  # the surest share of the claims that is tried first, and how much more each time
 
+WORST, ENOUGH = 1.5, 20
+
 
 def risk_threshold(
     confidence: FloatArray,
@@ -25,9 +27,10 @@ def risk_threshold(
 
     Every collection counts the same, however many claims it has. The surest claims are tried first, then more and more
     until the bound exceeds the risk: tests in a fixed order need no correction for their number (Learn then Test,
-    fixed-sequence testing). The bound is that of a binomial rate (Clopper and Pearson) among the decided claims, for as
-    many claims as the unequal weights leave. It holds for claims like those that were given, and says nothing about
-    others.
+    fixed-sequence testing). It also stops where a single collection with at least `ENOUGH` decided claims errs more
+    than `WORST` times the risk: an average over all of them says too little about the next one. The bound is that of a
+    binomial rate (Clopper and Pearson) among the decided claims, for as many claims as the unequal weights leave. It
+    holds for claims like those that were given, and says nothing about others.
 
     Args:
         confidence: Of the likelier of the two verdicts, for every claim [claims].
@@ -46,8 +49,17 @@ def risk_threshold(
         decided = confidence >= threshold
         if _bound(wrong[decided], weights[decided], certainty) > risk:
             break
+        if _worst(wrong[decided], owners[decided]) > WORST * risk:
+            break
         safe = float(threshold)
     return safe
+
+
+def _worst(wrong: NDArray[np.bool_], owners: NDArray[np.int64]) -> float:
+    """The highest share of what is wrong in any collection that has enough decided claims to tell."""
+    counts, errors = np.bincount(owners), np.bincount(owners, weights=wrong)
+    enough = counts >= ENOUGH
+    return float((errors[enough] / counts[enough]).max()) if enough.any() else 0.0
 
 
 def _bound(wrong: NDArray[np.bool_], weights: FloatArray, certainty: float) -> float:

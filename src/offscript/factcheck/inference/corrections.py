@@ -116,7 +116,7 @@ def _is_bound(quantity: Quantity) -> bool:
 
 
 def _shared_rest(claim: str, sentence: str) -> float:
-    """The share of the claim's words in a sentence, leaving out numbers, comparisons and the verbs that they go with."""
+    """The share of the claim's words in a sentence, leaving out numbers, comparisons and related verbs."""
     related = {word for relation in relations(claim) for word in relation.words}
     words = [word for word in _WORD.findall(claim.lower()) if word not in STOP_WORDS and word not in _LOOSE]
     kept = [word for word in words if not word[0].isdigit() and word not in related]

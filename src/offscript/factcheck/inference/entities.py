@@ -74,7 +74,7 @@ _ALIASES = {
 
 
 def names_of(text: str) -> frozenset[str]:
-    """The words of a text that name something: those with a capital, its first word only where that is a name by itself.
+    """The words of a text that name something: those with a capital, its first word only where it is a name.
 
     Every sentence begins with a capital. Its first word names something if the tagger says so, if a name goes on after
     it, or if it has more capitals or figures.

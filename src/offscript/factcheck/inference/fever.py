@@ -85,8 +85,8 @@ def fever_examples(
 ) -> Iterator[Example]:
     """`count` examples, a third of each label, their claims in random order; `folder` holds the index of sentences.
 
-    NOT ENOUGH INFO claims get what the retriever finds for them, by the titles of sentences too, as a checker does: what
-    else is known about their subject is what misleads most. One in six examples of that label is a claim of the
+    NOT ENOUGH INFO claims get what the retriever finds for them, by the titles of sentences too, as a checker does:
+    what else is known about their subject is what misleads most. One in six examples of that label is a claim of the
     other two with retrieved sentences about other subjects, so that the wording of a claim says less about its label.
     """
     random = np.random.default_rng(seed)

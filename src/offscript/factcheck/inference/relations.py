@@ -1,4 +1,4 @@
-"""Who does what to whom, what comes before what: whether a sentence says of the same two things the same, or the reverse.
+"""Who does what to whom, what comes before what: whether a sentence says the same of two things, or the reverse.
 
 Small encoders go by the words and hardly by their order: "the dog bit the man" reads like "the man bit the dog". Where
 claim and sentence share a verb, a comparison or an order in time, the sides that their words stand on settle that.
@@ -69,7 +69,8 @@ _COMPARED = (
     ("heavy heavier", "light lighter"), ("fast faster quick quicker", "slow slower"), ("rich richer", "poor poorer"),
     ("warm warmer hot hotter", "cold colder cool cooler"), ("good better", "bad worse"), ("strong stronger", "weaker"),
     ("deep deeper", "shallow shallower"), ("cheap cheaper", "dear dearer"), ("more", "less fewer"),
-    ("near nearer close closer", "far farther further"), ("safe safer", "dangerous"), ("hard harder", "soft softer easier"),
+    ("near nearer close closer", "far farther further"), ("safe safer", "dangerous"),
+    ("hard harder", "soft softer easier"),
     ("wet wetter", "dry drier"), ("popular", "unpopular"), ("wide wider broad broader", "narrow narrower"),
 )  # fmt: skip
 _COMPARATIVES = {
