@@ -41,3 +41,12 @@ def test_a_small_collection_counts_as_much_as_a_large_one() -> None:
     wrong = np.concatenate([np.zeros(1000, dtype=bool), np.ones(100, dtype=bool)])
     assert risk_threshold(confidence, wrong, ["large"] * 1000 + ["small"] * 100, 0.3) == NEVER
     assert risk_threshold(confidence, wrong, ["one"] * 1100, 0.3) <= 0.9
+
+
+def test_one_collection_that_errs_too_often_stops_what_the_average_allows() -> None:
+    confidence = np.linspace(0.5, 1.0, 1000)
+    owners = np.array(["fine", "fine", "fine", "poor"] * 250)
+    wrong = (owners == "poor") & (confidence < 0.9) & (np.arange(1000) % 8 < 4)
+    alone = risk_threshold(confidence, wrong, ["all"] * 1000, 0.2)
+    assert alone < 0.7
+    assert risk_threshold(confidence, wrong, owners.tolist(), 0.2) > alone
