@@ -78,8 +78,7 @@ def _not_run(known: dict[str, Standing]) -> list[str]:
 
 def _section(standing: Standing) -> str:
     runs = "one run" if standing.runs == 1 else f"{standing.runs} runs"
-    minutes = max(round(standing.seconds / 60), 1)
-    head = f"\n### {standing.title}\n\n`{standing.experiment}`, scale {standing.scale}, {runs}, {minutes} min.\n"
+    head = f"\n### {standing.title}\n\n`{standing.experiment}`, scale {standing.scale}, {runs}, {standing.time}.\n"
     if not standing.claims:
         return head
     return f"{head}\n| claim | found here | verdict |\n|---|---|---|\n" + "".join(map(_row, standing.claims))

@@ -135,7 +135,7 @@ def _list(*, as_json: bool) -> None:
                 "about": each.title,
                 "stands for": "; ".join(f"{paper}: {', '.join(covered)}" for paper, covered in each.covers.items()),
                 "claims": known[each.name].summary if each.name in known else "not run",
-                "took": f"{max(1, round(known[each.name].seconds / 60))} min" if each.name in known else "",
+                "took": known[each.name].time if each.name in known else "",
                 "runs here at": ", ".join(scale for scale, reason in reasons.items() if reason is None),
                 "and not at": "; ".join(
                     f"{scale}: {reason}" for scale, reason in reasons.items() if reason is not None

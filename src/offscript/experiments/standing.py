@@ -56,7 +56,7 @@ class Standing(_Stored):
     title: str
     scale: str
     runs: int
-    seconds: float
+    seconds: float | None
     version: str
     claims: list[Claim]
 
@@ -64,6 +64,11 @@ class Standing(_Stored):
     def summary(self) -> str:
         """How many claims hold, at which scale."""
         return f"{counted(claim.verdict for claim in self.claims)} ({self.scale})"
+
+    @property
+    def time(self) -> str:
+        """How long it took, in minutes, where that was recorded."""
+        return "time not recorded" if self.seconds is None else f"{max(round(self.seconds / 60), 1)} min"
 
 
 def standing_of(found: Reproduction, scale: str, seconds: float) -> Standing:
@@ -98,7 +103,7 @@ def write_standing(standing: Standing, folder: Path) -> Path:
     """Write `standing.json`; the time is the longest of the runs that wrote it, since later ones find much stored."""
     path = folder / NAME
     if path.is_file() and (earlier := read_standing(path)).claims == standing.claims:
-        standing = standing.model_copy(update={"seconds": max(standing.seconds, earlier.seconds)})
+        standing = standing.model_copy(update={"seconds": max(standing.seconds or 0.0, earlier.seconds or 0.0)})
     write_json(path, standing.model_dump())
     return path
 
