@@ -42,7 +42,8 @@ def test_a_figure_of_an_audit_has_the_command_that_measures_it_again(
 
     table = tmp_path / "table.json"
     table.write_text(
-        '{"kind": "tabular", "vocabulary": ["A", "B"], "length": 2, "next": {"": [0.7, 0.3], "A": [0.9, 0.1], "B": [0.4, 0.6]}}'
+        '{"kind": "tabular", "vocabulary": ["A", "B"], "length": 2, '
+        '"next": {"": [0.7, 0.3], "A": [0.9, 0.1], "B": [0.4, 0.6]}}'
     )
     subject = Subject(str(table), str(table), seed=1, length=2, limit=16)
     record = run_audit(subject, plan_audit(subject, ["likelihood"]), tmp_path / "out")
