@@ -1,7 +1,8 @@
 """Rules beside the encoder, where words alone settle what it gets wrong: turned roles, other numbers, mere hearsay.
 
 Each rule was tried on sentences read for FEVER's development claims and on the fitting parts of the collections. The
-one on turned roles speaks up rarely, and was never wrong there; the others are bound to short or closely similar texts.
+one on turned roles never spoke up there, so it does no harm but is shown by made-up pairs alone; the others are bound
+to short or closely similar texts.
 """
 
 import math
