@@ -245,3 +245,16 @@ def test_ratios_of_values_below_zero_may_be_below_zero(n: int) -> None:
     interval = ratio_of_means_by_length(top, bottom, generator=generator, resamples=300).average.interval
     assert interval.lower < -0.25 < interval.upper < 0
     assert interval.lower > -1
+
+
+def test_a_single_pair_that_differs_still_has_finite_bounds() -> None:
+    """Many resamples do not hold the one pair: studentised, they are infinitely far off, and bound nothing."""
+    first = np.full(40, 50.0)
+    second = first.copy()
+    second[7] = 47.0
+    (found,) = paired_differences(first[:, None], second[:, None], generator=np.random.default_rng(1))
+    assert found.value == pytest.approx(3 / 40)
+    assert math.isfinite(found.interval.lower)
+    assert math.isfinite(found.interval.upper)
+    assert 0 in found.interval
+    assert found.p_value > 0.05

@@ -35,13 +35,21 @@ SOURCES = {
     "multi30k-en-de": Source(
         "image captions in English and German", "GitHub: multi30k/dataset (data/task1/raw)", "not stated; for research"
     ),
+    "minp-user-study": Source("ratings of three samplers at three temperatures", "GitHub: menhguin/minp_paper", "MIT"),
+    "recipe-ratings": Source(
+        "ratings of generated recipes", "GitHub: interactive-cookbook/recipe-generation", "Apache-2.0, CC BY 4.0"
+    ),
     "seqgan-oracle": Source(
         "weights of the random LSTM oracle",
         "GitHub: pclucas14/GansFallingShort (synthetic_data_experiments/oracle_params)",
         "not stated",
     ),
+    "stereoset": Source(
+        "tests of stereotypes, and the authors' scores", "GitHub: moinnadeem/StereoSet", "CC BY-SA 4.0"
+    ),
     "text8": Source("100 MB of lower-case Wikipedia", "mattmahoney.net/dc/textdata", "CC BY-SA"),
     "wikitext-2": Source("Wikipedia articles, word level", "Hugging Face: Salesforce/wikitext", "CC BY-SA"),
+    "wikitext-103": Source("Wikipedia articles, word level", "Hugging Face: Salesforce/wikitext", "CC BY-SA"),
     "multi30k": Source("German-English image captions", "GitHub: multi30k/dataset", "not stated"),
 }
 """Known data sets by the name of their folder."""

@@ -50,7 +50,8 @@ def paired_differences(
     """Means of the columns of first minus those of second: studentised bootstrap of the pairs.
 
     Fewer than 12 pairs, too few to resample, get the interval of `mean_interval`. Fewer than 100 pairs of 0/1 values,
-    such as two systems' right and wrong answers, get that of `share_difference`.
+    such as two systems' right and wrong answers, get that of `share_difference`. Where so few pairs differ that many
+    resamples hold none of them, resampling bounds nothing, and `mean_interval` serves, too.
 
     Args:
         first: Values [n, figures]; each row belongs to one item.
@@ -81,11 +82,12 @@ def paired_differences(
 
     shifts, errors = resampled(moments, [n], resamples, generator).transpose(1, 0, 2)
     with np.errstate(divide="ignore", invalid="ignore"):
-        studentised = np.nan_to_num(shifts / errors)  # [resamples, figures]
+        studentised = np.nan_to_num(shifts / errors, posinf=np.inf, neginf=-np.inf)  # [resamples, figures]
     spreads = centred.std(axis=0) / math.sqrt(n - 1)
     lower, upper = percentile_bounds(studentised, level)
     return [
         small[place]
+        or (None if np.isfinite([lower[place], upper[place]]).all() else _mean_difference(values[:, place], level))
         or _studentised(
             float(means[place]), float(spreads[place]), studentised[:, place], lower[place], upper[place], level
         )
