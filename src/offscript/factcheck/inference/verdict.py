@@ -3,7 +3,6 @@
 import dataclasses
 import functools
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
@@ -56,29 +55,8 @@ FEATURES = (
     "differing numbers where it agrees",
     "quantifiers that differ",
     "documents",
-    "best agree",
-    "best disagree",
-    "third agree",
-    "third disagree",
-    "mean agree",
-    "mean disagree",
-    "words shared with the surest sentence",
-    "names shared with the surest sentence",
-    "words that no sentence has",
-    "differing numbers where it disagrees",
-    "fitting numbers where it agrees",
-    "sentences",
-    "claim denies",
-    "most telling sentence denies",
-    "words of the claim",
-    "words of the most telling sentence",
 )
 MOST_DOCUMENTS = 10
-MOST_SENTENCES = 12
-LONG_CLAIM, LONG_SENTENCE = 20, 40  # words
-_DENIAL = re.compile(
-    r"\b(?:not|no|never|only|nothing|nobody|none|neither|incapable|unable|failed|refused|without)\b|n['’]t\b", re.I
-)
 CERTAIN = 8.0  # the largest log odds
 DECISIVE = 0.8
 """From this probability on a single sentence settles a side, and what sentences say together does not count."""
@@ -176,8 +154,8 @@ def verdict_features(claim: str, reading: Reading) -> FloatArray:
     texts = [titled(title, sentence.text) for title, (_, sentence) in zip(titles, judged, strict=True)]
     shares, names, named = shared_words(claim, texts), named_shares(claim, texts), title_shares(claim, titles)
     telling = np.argsort(-(told.sum(axis=1) * shares), kind="stable")[:TOGETHER]
-    first, nearest, surest = told[telling[0]], told[int(np.argmax(shares))], int(np.argmax(told.max(axis=1)))
-    best, second, third = (np.sort(np.vstack([told, np.zeros((3, 2))]), axis=0)[-place] for place in (1, 2, 3))
+    first, nearest = told[telling[0]], told[int(np.argmax(shares))]
+    best, second = (np.sort(np.vstack([told, np.zeros((2, 2))]), axis=0)[-place] for place in (1, 2))
     whole, lead = _together(best, np.array(reading.together.probabilities[:2])), texts[int(telling[0])]
     fits, differs = compared(claim, lead)
     return np.array([
@@ -199,19 +177,6 @@ def verdict_features(claim: str, reading: Reading) -> FloatArray:
         differs * first[0],
         float(quantifiers_differ(claim, lead)),
         min(len(reading.documents), MOST_DOCUMENTS) / MOST_DOCUMENTS,
-        *best,
-        *third,
-        *told.mean(axis=0),
-        shares[surest],
-        names[surest],
-        1 - shared_words(claim, [" ".join(texts)])[0],
-        differs * first[1],
-        fits * first[0],
-        len(texts) / MOST_SENTENCES,
-        float(bool(_DENIAL.search(claim))),
-        float(bool(_DENIAL.search(lead))),
-        min(len(claim.split()) / LONG_CLAIM, 2.0),
-        min(len(lead.split()) / LONG_SENTENCE, 2.0),
     ])  # fmt: skip
 
 
