@@ -23,10 +23,11 @@ def pairs(tmp_path: Path) -> Path:
 
 
 def test_json_holds_the_named_figures(offscript: Command, pairs: Path) -> None:
+    pairs.write_text(pairs.read_text() * 25)  # a calibration error needs 100 items
     found = offscript("measure", "stance", "lexical", "--data", pairs, "--json").json
     names = found["results"]["stance"]
     assert {"accuracy", "macro_f1", "f1.supported", "f1.refuted", "calibration_error"} <= names.keys()
-    assert sum(map(sum, found["confusion"]["pairs"])) == 4
+    assert sum(map(sum, found["confusion"]["pairs"])) == 100
 
 
 def test_two_models_are_compared_on_the_same_pairs(offscript: Command, pairs: Path) -> None:

@@ -265,7 +265,7 @@ def test_recipes_are_found_by_path_or_name(recipe_file: Path) -> None:
         find_recipe("newz")
 
 
-OTHER_TRAINERS = {"stance", "fakta", "fever-perceptron", "inference"}  # read in tests/factcheck
+OTHER_TRAINERS = {"stance", "fakta", "fever-perceptron", "inference", "inference-further"}  # read in tests/factcheck
 
 
 @pytest.mark.parametrize("name", sorted(shipped_recipes().keys() - OTHER_TRAINERS))

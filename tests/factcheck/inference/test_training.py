@@ -10,6 +10,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+import offscript.assets
+from offscript._config import read_mapping
 from offscript.errors import OffscriptError
 from offscript.factcheck.inference.examples import Example
 from offscript.factcheck.inference.model import InferenceModel
@@ -25,6 +27,7 @@ from offscript.factcheck.inference.training import (
 )
 from offscript.learning import find_trainer
 
+ASSETS = Path(offscript.assets.__path__[0])
 LABELS = ("entailment", "contradiction", "neutral")
 PREMISES = ("the president died in paris today", "cats eat fish", "police deny the report")
 
@@ -171,3 +174,11 @@ def test_a_recipe_is_found_by_its_algorithm_and_refused_without_data() -> None:
 def test_an_unknown_source_is_named(recipe: InferenceRecipe, tmp_path: Path) -> None:
     with pytest.raises(OffscriptError, match="no source 'mnly'"):
         train_inference(recipe.model_copy(update={"shares": {"mnly": 1.0}}), tmp_path)
+
+
+@pytest.mark.parametrize("name", ["inference", "inference-further"])
+def test_shipped_recipes_are_right(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OFFSCRIPT_DATA", str(tmp_path))
+    recipe = inference_recipe(read_mapping(ASSETS / "recipes" / f"{name}.yaml", "recipe"))
+    assert recipe.name == name
+    assert sum(recipe.shares.values()) == pytest.approx(1.0, abs=0.06)

@@ -201,10 +201,17 @@ def _most(subject: "Subject") -> int:
 
 
 def _real_rows(subject: "Subject", settings: DegenerationSettings, length: int) -> list[list[int]]:
-    """Real texts without end tokens, up to one token more than the limit, which shows that they go on."""
-    end = subject.model.vocabulary.end
+    """Real texts without end tokens, up to one token more than the limit, which shows that they go on.
+
+    A table says nothing beyond its own length: texts of such an oracle end there.
+    """
+    from offscript.models.tabular import Tabular
+
+    end, longest = subject.model.vocabulary.end, length + 1
+    if not subject.corpus and isinstance(subject.oracle, Tabular):
+        longest = min(longest, subject.oracle.length)
     wanted = subject.limit if subject.corpus else settings.samples
-    rows = subject.tokens(settings, count=wanted, length=length + 1)
+    rows = subject.tokens(settings, count=wanted, length=longest)
     return [[token for token in row if token != end] for row in rows]
 
 

@@ -133,19 +133,20 @@ class Regret(Question[RegretSettings]):
 def _of_samples(measurements: "Sequence[Measurement]") -> "list[Measurement]":
     """How a sample's own Q and the oracle's NLL of it go together: Pearson's correlation over samples (Table 5).
 
-    There is none where one of the two is the same for all samples.
+    There is none where one of the two is the same for all samples, or where there are fewer than six.
     """
     import numpy as np
 
     from offscript.measures.measurement import Measurement
     from offscript.statistics import correlation_interval
+    from offscript.statistics.jackknife import LEAST_PAIRS
 
     q, nll = (
         next(each for each in measurements if each.name == name) for name in ("q_per_token_sampled", "nll_oracle")
     )
     assert q.per_item is not None
     assert nll.per_item is not None
-    if not np.ptp(q.per_item) or not np.ptp(nll.per_item):
+    if len(q.per_item) < LEAST_PAIRS["pearson"] or not np.ptp(q.per_item) or not np.ptp(nll.per_item):
         return []
     found = correlation_interval(q.per_item, nll.per_item)
     kept = {"question": q.question, "n": q.n, "seed": q.seed, "seconds": q.seconds, "recipe": q.recipe}

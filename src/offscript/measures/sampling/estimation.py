@@ -185,9 +185,12 @@ class Sweep:
         return found
 
     def agreement_of_diversities(self) -> list[Measurement]:
-        """Spearman's correlation of 1 - self-BLEU and n-gram entropy over settings, ten or more (Figure A-6)."""
+        """Spearman's correlation of 1 - self-BLEU and n-gram entropy over settings, ten or more (Figure A-6).
+
+        There is none where one of the two is the same for all settings.
+        """
         known = [(1 - each.self_bleu.value, each.entropy.value) for each in self.settings if each.entropy is not None]
-        if len(known) < _FEWEST_CORRELATED:
+        if len(known) < _FEWEST_CORRELATED or not np.ptp(known, axis=0).all():
             return []
         return [
             Measurement.of(
