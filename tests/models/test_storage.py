@@ -164,7 +164,8 @@ def test_pickles_are_never_opened(tmp_path: Path, name: str) -> None:
         (
             "gru",
             {},
-            "unknown kind of model 'gru'; known: encoder-decoder, lstm, manager-worker, noise-lstm, pretrained, transformer",
+            "unknown kind of model 'gru'; known: encoder-decoder, lstm, manager-worker, noise-lstm, pretrained, "
+            "transformer",
         ),
         ("lstm", {"hiden": 3}, "unknown key 'hiden'; did you mean 'hidden'?"),
         ("lstm", {"hidden": 0}, "hidden: Input should be greater than or equal to 1"),

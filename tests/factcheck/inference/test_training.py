@@ -177,8 +177,8 @@ def test_an_unknown_source_is_named(recipe: InferenceRecipe, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("name", ["inference", "inference-further"])
-def test_shipped_recipes_are_right(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OFFSCRIPT_DATA", str(tmp_path))
-    recipe = inference_recipe(read_mapping(ASSETS / "recipes" / f"{name}.yaml", "recipe"))
+def test_shipped_recipes_are_right(name: str, tmp_path: Path) -> None:
+    content = read_mapping(ASSETS / "recipes" / f"{name}.yaml", "recipe")
+    recipe = inference_recipe({**content, "data": str(tmp_path)})
     assert recipe.name == name
     assert sum(recipe.shares.values()) == pytest.approx(1.0, abs=0.06)
