@@ -244,7 +244,7 @@ def make_files(work: Path, python: Path, environment: dict[str, str]) -> None:
     assets = subprocess.check_output(
         [python, "-c", "import offscript.assets; print(offscript.assets.__path__[0])"], env=environment, text=True
     )
-    for name in ("my-model", "before", "after", "other", "gan"):
+    for name in ("my-model", "before", "after", "other", "gan", "quantised", "full"):
         shutil.copytree(Path(assets.strip()) / "news-student", work / name)
     shutil.copytree(Path(assets.strip()) / "news", work / "oracle")
 
