@@ -36,7 +36,7 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parent.parent
 DOCUMENTS = ("docs/**/*.md", "README.md")
 ELSEWHERE = ("make", "pip", "curl", "git")  # programs that set up or ask a service; other tests run those
-OUTSIDE = frozenset({"data", "network"})
+OUTSIDE = frozenset({"data", "encoder", "network"})
 MINUTES = "minutes"
 LONG_ENOUGH = 20.0  # seconds after which a command that takes minutes has shown that it starts
 DEADLINE = 300.0
