@@ -1,5 +1,6 @@
 """Many claims over HTTP, and the search for documents."""
 
+import asyncio
 import json
 import time
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from offscript.factcheck.sources.local import LocalIndex
 from offscript.factcheck.stance.registry import stance_model
 from offscript.web.application import create_application
 from offscript.web.checks import Limits
-from offscript.web.jobs import MOST_CLAIMS
+from offscript.web.jobs import MOST_CLAIMS, Job
 
 CLAIMS = ["The capital of Australia is Sydney.", "The capital of Australia is Canberra."]
 
@@ -112,3 +113,19 @@ def test_the_schema_lists_every_call(client: TestClient) -> None:
         "post /api/text",
     }
     assert "/api/checks/{id}/events" in client.get("/api").text
+
+
+def test_a_result_that_comes_while_another_is_sent_is_not_lost() -> None:
+    """The job ends between two events: its last result must be sent before the end."""
+
+    async def followed() -> list[str]:
+        job = Job(CLAIMS)
+        job.results.append({"verdict": "REFUTED"})
+        events = job.events()
+        sent = [await anext(events)]
+        job.results.append({"verdict": "SUPPORTED"})
+        job.finished = True
+        return [*sent, *[event async for event in events]]
+
+    names = [name for name, _ in events_of("".join(asyncio.run(followed())))]
+    assert names == ["result", "result", "end"]

@@ -95,9 +95,9 @@ class Job:
         told = 0
         while True:
             changed = self._changed
-            for result in self.results[told:]:
+            while told < len(self.results):  # more may come, and the job may end, while one is being sent
                 told += 1
-                yield _event("result", {"done": told, "total": len(self.claims), "result": result})
+                yield _event("result", {"done": told, "total": len(self.claims), "result": self.results[told - 1]})
             if self.finished:
                 yield _event("end", self.state().model_dump())
                 return
