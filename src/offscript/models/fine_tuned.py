@@ -145,7 +145,7 @@ def _with_lora(network: Any, settings: LoraSettings, name: str) -> Any:
 
 
 def _require_projection(network: Any, name: str, vocabulary: HubVocabulary) -> None:
-    """Refuse a network whose logits are more than its output layer makes of its features (caps, scales)."""
+    """Refuse a network that changes the logits after its output layer (caps, scales)."""
     if network.get_output_embeddings().weight.shape[0] != vocabulary.size:
         raise OffscriptError(
             f"{name} has another vocabulary than the data", next="write data.vocabulary: {kind: model, name: BASE}"
