@@ -38,8 +38,8 @@ PUBLIC = {
         build_pipeline check check_index open_index read_documents
     """,
     "offscript.learning": """
-        BEST Course Fleet Loss Observer OptimiserSettings Standing StopSettings StoppedError TRAINERS Trained Trainer
-        build_optimiser course_of find_trainer learn learning_rate read_weights seeded update
+        BEST Bfloat16 Course Fleet Loss Observer OptimiserSettings Standing StopSettings StoppedError TRAINERS Trained
+        Trainer build_optimiser course_of find_trainer in_bfloat16 learn learning_rate read_weights seeded update
     """,
     "offscript.measures": """
         Answer Finding Measurement Need Question Settings Subject encode_texts measure_approximation

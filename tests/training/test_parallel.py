@@ -91,8 +91,9 @@ def test_teacher_forcing_learns_to_translate(corpus: Path, tmp_path: Path) -> No
         {"algorithm": "scheduled-sampling", "algorithm_settings": {"rate": 0.5, "drawing": "sequential"}},
         {"algorithm": "minimum-risk-bleu", "algorithm_settings": {"candidates": 4}, "stop": {"steps": 3}},
         {"bfloat16": True},
+        {"bfloat16": "auto"},
     ],
-    ids=["parallel", "sequential", "risk", "bfloat16"],
+    ids=["parallel", "sequential", "risk", "bfloat16", "auto"],
 )
 def test_other_algorithms_run_with_sources(corpus: Path, tmp_path: Path, changes: dict[str, Any]) -> None:
     pytest.importorskip("sacrebleu")

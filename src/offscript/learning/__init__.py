@@ -8,12 +8,14 @@ from offscript._catalogue import TRAINERS
 from offscript.learning.checkpoints import Standing, read_weights
 from offscript.learning.interruption import StoppedError
 from offscript.learning.loop import BEST, Course, Loss, Observer, StopSettings, course_of, learn
+from offscript.learning.precision import Bfloat16, in_bfloat16
 from offscript.learning.trainers import Trained, Trainer, find_trainer
 from offscript.learning.updates import Fleet, OptimiserSettings, build_optimiser, learning_rate, seeded, update
 
 __all__ = [
     "BEST",
     "TRAINERS",
+    "Bfloat16",
     "Course",
     "Fleet",
     "Loss",
@@ -27,6 +29,7 @@ __all__ = [
     "build_optimiser",
     "course_of",
     "find_trainer",
+    "in_bfloat16",
     "learn",
     "learning_rate",
     "read_weights",

@@ -27,6 +27,7 @@ from offscript.learning import (
     Standing,
     Trainer,
     course_of,
+    in_bfloat16,
     learn,
     read_weights,
     seeded,
@@ -144,7 +145,9 @@ class _Lessons:
         with seeded(*seed):
             share = self.fleet.share(batch)
             own, model = _on_device(share, self.fleet.device), given_sources(self.model, share)
-            with torch.autocast(self.fleet.device.type, torch.bfloat16, enabled=self.recipe.bfloat16):
+            with torch.autocast(
+                self.fleet.device.type, torch.bfloat16, enabled=in_bfloat16(self.recipe.bfloat16, self.fleet.device)
+            ):
                 loss = self.algorithm.loss(model, own, Step(step, total, seed))
         return replace(loss, divisor=tokens, read=tokens)
 

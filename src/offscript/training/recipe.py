@@ -9,7 +9,7 @@ from pydantic import Field
 from offscript._config import Section, checked, digest_of, expanded, read_mapping
 from offscript.corpora.readers import Format
 from offscript.errors import OffscriptError
-from offscript.learning import OptimiserSettings, StopSettings
+from offscript.learning import Bfloat16, OptimiserSettings, StopSettings
 from offscript.models.storage import checked_settings
 
 
@@ -159,7 +159,9 @@ class Recipe(Section):
     data: Annotated[CorpusData | SampledData | ParallelData, Field(discriminator="kind")]
     optimiser: OptimiserSettings = OptimiserSettings()
     stop: StopSettings = StopSettings()
-    bfloat16: bool = Field(False, description="compute the loss in bfloat16: faster on processors that know it")
+    bfloat16: Bfloat16 = Field(
+        False, description="compute the loss in bfloat16: yes, no, or auto: where the processor has instructions for it"
+    )
 
     @property
     def digest(self) -> str:

@@ -21,7 +21,7 @@ from offscript.factcheck.inference.mixture import LICENCES, mixture
 from offscript.factcheck.inference.model import ASSET, CARD, GRAPH, LENGTH, TOKENIZER
 from offscript.factcheck.inference.served_weights import served_weights
 from offscript.factcheck.inference.stance import NAME
-from offscript.learning import Course, Loss, Observer, Trained, Trainer, learn
+from offscript.learning import Bfloat16, Course, Loss, Observer, Trained, Trainer, in_bfloat16, learn
 
 SHARES = {
     "fever": 0.31,
@@ -65,7 +65,9 @@ class InferenceRecipe(Section):
     learning_rate: float = Field(1e-4, gt=0)
     warmup: int = Field(60, ge=0, description="steps")
     decay: float = Field(0.4, ge=0, le=1, description="the last share of the steps, in which the rate falls to nothing")
-    bfloat16: bool = Field(True, description="compute in bfloat16: faster on processors that know it")
+    bfloat16: Bfloat16 = Field(
+        "auto", description="compute in bfloat16: yes, no, or auto: where the processor has instructions for it"
+    )
 
     @property
     def digest(self) -> str:
@@ -221,13 +223,14 @@ def _course(recipe: InferenceRecipe, network: Any, rows: Rows) -> Course:
     import torch
 
     batches = rows.batches(recipe.batch_size, seed=recipe.seed)
+    halved = in_bfloat16(recipe.bfloat16, torch.device("cpu"))
     taught = [each for each in network.parameters() if each.requires_grad]
 
     def loss(step: int) -> Loss:
         arrays = {name: torch.from_numpy(each) for name, each in rows.batch(batches[step]).items()}
         labels = torch.from_numpy(rows.labels[batches[step]])
         network.train()
-        with torch.autocast("cpu", torch.bfloat16, enabled=recipe.bfloat16):
+        with torch.autocast("cpu", torch.bfloat16, enabled=halved):
             scores = network(**arrays).logits
         right = float((scores.argmax(dim=1) == labels).float().mean())
         total = torch.nn.functional.cross_entropy(scores.float(), labels)
