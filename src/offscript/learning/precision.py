@@ -1,5 +1,6 @@
 """In which precision a loss is computed: bfloat16 is three times as fast or three times as slow, by the processor."""
 
+from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
 import torch
@@ -24,6 +25,7 @@ def in_bfloat16(wanted: Bfloat16, device: torch.device) -> bool:
     if wanted != "auto":
         return wanted
     if device.type == "cuda":
-        return torch.cuda.is_bf16_supported(including_emulation=False)
-    capabilities = getattr(torch.cpu, "get_capabilities", dict)()  # not in every release that is allowed
-    return device.type == "cpu" and any(capabilities.get(each, False) for each in _INSTRUCTIONS)
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    # Not every release of torch that is allowed can tell.
+    capabilities: Mapping[str, object] = getattr(torch.cpu, "get_capabilities", dict)()
+    return device.type == "cpu" and any(capabilities.get(each) for each in _INSTRUCTIONS)
