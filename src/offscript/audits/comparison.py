@@ -5,6 +5,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from offscript._types import FloatArray
 from offscript.audits.store import read_results
 from offscript.errors import OffscriptError
 from offscript.measures.measurement import MACHINE, P_VALUE, Measurement
+from offscript.measures.registry import questions
 from offscript.statistics import Difference, Interval, holm, independent_difference, paired_differences
 
 LEVEL = 0.95
@@ -151,18 +153,29 @@ def share_figures(runs: Sequence[Run]) -> bool:
 
 def _not_comparable(first: Run, run: Run) -> dict[str, str]:
     """Figures that have no finite value in both runs, and p-values, with the reason."""
+    shared = first.figures.keys() & run.figures.keys()
     infinite = [
         name
-        for name in first.figures.keys() & run.figures.keys()
+        for name in shared
         if not (math.isfinite(first.figures[name].value) and math.isfinite(run.figures[name].value))
     ]
     p_values = [name for name, entry in first.figures.items() if entry.interval.method == P_VALUE]
+    amounts = sorted(name for name in shared if _other_amount(first.figures[name], run.figures[name]))
     return {
         **{name: f"only {first.label} has it" for name in first.figures if name not in run.figures},
         **{name: f"only {run.label} has it" for name in run.figures if name not in first.figures},
         **dict.fromkeys(sorted(infinite), "it is infinite"),
         **dict.fromkeys(p_values, "it is a p-value"),
+        **dict.fromkeys(amounts, "it depends on the number of texts, in which the runs differ"),
     }
+
+
+def _other_amount(first: Measurement, second: Measurement) -> bool:
+    """Whether a figure depends on how much text there is, and the two were measured on different amounts."""
+    asked = questions().get(first.question)
+    if asked is None or not any(fnmatchcase(first.name, pattern) for pattern in asked.of_amount):
+        return False
+    return (first.n, first.recipe.get("references")) != (second.n, second.recipe.get("references"))
 
 
 def _contrasts(

@@ -63,6 +63,8 @@ class Quality(Question[QualitySettings]):
     reads = Gives.texts
     headlines = ("corpus_bleu_4",)
     compared = tuple(Compared(f"corpus_bleu_{order}") for order in (2, 3, 4))
+    of_amount = ("corpus_bleu_*",)
+    words = (("corpus_bleu_*", "corpus-BLEU of order {}"),)
 
     def plan(self, subject: "Subject") -> QualitySettings:
         """The model's own sentences against the corpus."""

@@ -16,6 +16,7 @@ The classes here import nothing heavy, so that listing the questions costs no to
 with inside `measure`.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -273,8 +274,12 @@ class Question(Generic[SettingsT]):
     """The figures it is known by, for comparisons: the first that the runs share."""
     compared: ClassVar[tuple[Compared, ...]] = ()
     """The figures that comparisons draw."""
+    words: ClassVar[tuple[tuple[str, str], ...]] = ()
+    """Figures (`*`: any characters) and the words that comparisons name them by; `{}` is what the first `*` is."""
     of_tokens: ClassVar[tuple[str, ...]] = ()
     """Figures that depend on what a token is (`*`: any characters), so models of one vocabulary can be compared."""
+    of_amount: ClassVar[tuple[str, ...]] = ()
+    """Figures that grow or shrink with the number of texts (`*`: any characters), so runs of one size are compared."""
     figure_names: ClassVar[tuple[str, ...] | None] = None
     """The figures it may give, with `*` for any characters, where they are the same for every subject."""
     rests_on: ClassVar[tuple[str, ...]] = ()
@@ -354,8 +359,27 @@ class Question(Generic[SettingsT]):
         Returns:
             The figure and its reference, or None where there is nothing to draw.
         """
-        known = (*self.gauges, *(Gauge(name, name) for name in self.headlines))
+        known = (*self.gauges, *(Gauge(name, self.in_words(name)) for name in self.headlines))
         return next((each for each in known if each.figure in figures), None)
+
+    def in_words(self, figure: str) -> str:
+        """A figure's name as a sentence says it: as the scorecard labels it, else by `words`, else its name.
+
+        Args:
+            figure: its name within the question.
+
+        Returns:
+            A few words without a capital.
+        """
+        labels = {each.figure: each.label for each in self.gauges}
+        if figure in labels:
+            return labels[figure]
+        for pattern, words in self.words:
+            parts = re.fullmatch(re.escape(pattern).replace(r"\*", "(.+)"), figure)
+            if parts is not None:
+                return words.format(*parts.groups())
+        titles = {each.name: each.title for each in self.compared if each.title}
+        return titles.get(figure, figure)
 
     def charts(self, measurements: "Sequence[Measurement]") -> "list[Chart]":
         """Vega-Lite charts; by default a curve for each figure that is known at every length."""

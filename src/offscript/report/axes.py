@@ -7,6 +7,7 @@ from typing import Any
 from offscript.audits.comparison import Run
 from offscript.measures.charts import Chart, Specification, layered
 from offscript.measures.measurement import Measurement
+from offscript.report.figures import in_words
 
 _NOT_AXES = ("seed", "seconds", "date")
 _FEWEST = 2
@@ -38,8 +39,7 @@ def charts_along(
             if run.label in entries and math.isfinite(entries[run.label].value)
         ]
         if len({point["place"] for point in points}) >= _FEWEST:
-            name = next(iter(entries.values()))
-            title = f"{name.question}.{name.name}"
+            title = in_words(next(iter(entries.values())))
             charts.append((f"{title} by {axis}", _along(points, axis, title)))
     return charts
 

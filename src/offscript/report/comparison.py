@@ -14,7 +14,7 @@ from offscript.measures.question import Finding, Gauge
 from offscript.measures.words import with_interval
 from offscript.report.axes import charts_along, numeric_axes
 from offscript.report.differences import difference_finding, known_by, told
-from offscript.report.figures import charts_of_runs, known_question
+from offscript.report.figures import charts_of_runs, in_words, known_question
 from offscript.report.glossary import glossary, terms_in
 from offscript.report.rendering import flat, grouped, inert, render
 from offscript.report.scorecard import Drawing, draw
@@ -170,6 +170,7 @@ def _row(contrast: Contrast) -> dict[str, Any]:
     return {
         "run": contrast.run,
         "figure": contrast.figure,
+        "words": in_words(contrast.first),
         "first": contrast.first,
         "second": contrast.second,
         "told": told(contrast),

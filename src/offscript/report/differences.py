@@ -6,7 +6,7 @@ from offscript.audits.comparison import Comparison, Contrast
 from offscript.measures.measurement import Measurement
 from offscript.measures.question import Finding, Gauge, Status
 from offscript.measures.words import number, p_value, with_interval
-from offscript.report.figures import known_question
+from offscript.report.figures import in_words, known_question
 
 _NAMED = 4  # questions that the sentence names
 _TWICE = 2.0
@@ -39,7 +39,7 @@ def difference_finding(comparison: Comparison, run: str) -> Finding:
     parts = [phrase(contrast, gauge_of(contrast)) for contrast in leads]
     parts += [_differ("related", related)] if related else []
     parts.append(_differ("other", others) if others else "no other difference beyond chance")
-    sentence = "; ".join(f"{contrast.figure} {told(contrast)}" for contrast in leads)
+    sentence = "; ".join(f"{_in_full(contrast)} {told(contrast)}" for contrast in leads)
     return Finding(_capital(", ".join(parts)), f"Compared with {first}: {sentence}.", _status(real))
 
 
@@ -81,8 +81,7 @@ def gauge_of(contrast: Contrast) -> Gauge | None:
 
 def phrase(contrast: Contrast, gauge: Gauge | None) -> str:
     """`perplexity 23 % lower`, `EB-C 3.1 times as high`, `stereotype preferred (ss) 4.2 points lower`."""
-    drawn = {each.name: each.title for each in known_question(contrast.first.question).compared}
-    label = drawn.get(contrast.first.name) or contrast.figure if gauge is None else gauge.label
+    label = in_words(contrast.first) if gauge is None else gauge.label
     first, second = contrast.first, contrast.second
     direction = "higher" if contrast.value > 0 else "lower"
     unit = "" if gauge is None else gauge.unit
@@ -93,6 +92,12 @@ def phrase(contrast: Contrast, gauge: Gauge | None) -> str:
         return f"{label} {number(ratio, 1)} times as high"
     share = 100 * abs(ratio - 1)
     return f"{label} {number(share, 0 if share >= 10 else 1)} % {direction}"
+
+
+def _in_full(contrast: Contrast) -> str:
+    """The figure in words with its key behind, by which the table below lists it."""
+    words = in_words(contrast.first)
+    return words if words == contrast.figure else f"{words} ({contrast.figure})"
 
 
 def _lead(question: str, contrasts: Sequence[Contrast]) -> Contrast:

@@ -26,6 +26,12 @@ def known_question(name: str) -> Question[Any]:
     return questions().get(name) or Question()
 
 
+def in_words(entry: Measurement) -> str:
+    """A figure's name as a sentence says it; its key where its question has no words for it."""
+    words = known_question(entry.question).in_words(entry.name)
+    return f"{entry.question}.{entry.name}" if words == entry.name else words
+
+
 def findings_of(answers: Mapping[str, Sequence[Measurement]]) -> dict[str, Finding | None]:
     """What each question of one page found, by its name; None where it has no figures.
 
@@ -90,7 +96,7 @@ def charts_of_runs(name: str, runs: Runs) -> list[Chart]:
     for compared in known_question(name).compared:
         entries = _having(f"{name}.{compared.name}", runs)
         curves = {label: entry.by_position for label, entry in entries.items() if entry.by_position is not None}
-        title = compared.title or compared.name
+        title = compared.title or known_question(name).in_words(compared.name)
         if len(curves) > 1:
             chart = curve_chart(curves, x="length", y=title, reference=compared.reference)
             drawn = chart if len(curves) <= _TOGETHER else small_multiples(chart)

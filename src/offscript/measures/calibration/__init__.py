@@ -50,6 +50,10 @@ class Calibration(Question[CalibrationSettings]):
     headlines = ("overconfidence", "calibration_error", "entropy_drift")
     compared = (Compared("overconfidence", "overconfidence", 0.0), Compared("entropy_drift", "drift (nats)", 0.0))
     gauges = (Gauge("overconfidence", "confidence − accuracy", "", 0.0, "as sure as right"),)
+    words = (
+        ("calibration_error", "calibration error"),
+        ("entropy_drift", "drift of the entropy"),
+    )
 
     def plan(self, subject: "Subject") -> CalibrationSettings:
         """Sequences are read, continued and read again."""

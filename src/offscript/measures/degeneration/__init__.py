@@ -65,6 +65,18 @@ class Degeneration(Question[DegenerationSettings]):
     asked_by_default = True
     headlines = ("greedy.degenerate", "ancestral.degenerate")
     compared = (Compared("greedy.loops", "loops, greedy"), Compared("ancestral.loops", "loops, ancestral"))
+    words = (
+        ("*.degenerate", "degenerate texts with {}"),
+        ("*.loops", "looping texts with {}"),
+        ("*.empty", "empty texts with {}"),
+        ("*.copied", "copied prompts with {}"),
+        ("*.no_end", "endless texts with {}"),
+        ("*.truncated", "truncated texts with {}"),
+        ("*.loop_start", "where loops start with {}"),
+        ("*.repetition", "repetition with {}"),
+        ("*.zipf", "Zipf exponent with {}"),
+        ("*.excess", "degenerate texts with {}, over real text"),
+    )
 
     def plan(self, subject: "Subject") -> DegenerationSettings:
         """Every sampler continues what the budget allows."""

@@ -32,6 +32,7 @@ class Divergence(Question[DivergenceSettings]):
     rests_on = ("same_top",)
     compared = (Compared("kl", "KL (nats)"), Compared("same_top", "same top token"))
     gauges = (Gauge("kl", "KL(base‖model)", "nats per token", 0.0, "the same model"),)
+    words = (("kl_p*", "percentile {} of KL(base‖model)"),)
 
     def plan(self, subject: "Subject") -> DivergenceSettings:
         """As many sentences as the budget has samples."""

@@ -27,6 +27,8 @@ class Diversity(Question[SentenceSettings]):
     reads = Gives.texts
     headlines = ("self_bleu_4",)
     compared = tuple(Compared(f"self_bleu_{order}") for order in (2, 3, 4))
+    of_amount = ("self_bleu_*",)
+    words = (("self_bleu_*", "self-BLEU of order {}"),)
 
     def missing(self, subject: "Subject", given: Mapping[str, Any]) -> Lack | None:
         """One of two inputs will do."""

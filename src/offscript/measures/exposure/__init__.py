@@ -79,6 +79,18 @@ class Exposure(Question[ExposureSettings]):
         Gauge("mgd_gap.js", "Gap of MGD (js)", "nats", 0.0, "no exposure bias"),
         Gauge("eb_m.js", "EB-M (js)", "times the deviation on the text's histories", 1.0, "no exposure bias"),
     )
+    words = (
+        ("mgd_model.*", "MGD after its own histories ({})"),
+        ("mgd_data.*", "MGD after real histories ({})"),
+        ("cgd_model.*", "CGD after its own histories ({})"),
+        ("cgd_data.*", "CGD after real histories ({})"),
+        ("eb_c.*", "EB-C ({})"),
+        ("eb_m.*", "EB-M ({})"),
+        ("eb_m_plain.*", "plain EB-M ({})"),
+        ("mgd_gap.*", "gap of MGD ({})"),
+        ("cgd_corrupted_*.*", "CGD after histories corrupted at a rate of {} ({})"),
+        ("cgd_random.*", "CGD after random histories ({})"),
+    )
 
     def plan(self, subject: "Subject") -> ExposureSettings:
         """With an oracle EB-C after wrong histories too; without one EB-M, on as many sentences as there are."""

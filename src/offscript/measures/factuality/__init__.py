@@ -68,6 +68,15 @@ class Factuality(Question[FactualitySettings]):
     reads = Gives.texts
     flags = ("seed", "device", "batch_size")
     asked_by_default = True
+    words = (
+        ("change.*.supported_of_decided", "change in supported {} statements of those decided"),
+        ("change.*.not_enough_info", "change in undecided {} statements"),
+        ("*.supported", "supported statements ({})"),
+        ("*.refuted", "refuted statements ({})"),
+        ("*.not_enough_info", "undecided statements ({})"),
+        ("*.supported_of_decided", "supported statements of those decided ({})"),
+        ("*.checkable", "statements that can be checked ({})"),
+    )
 
     def plan(self, subject: "Subject") -> FactualitySettings:
         """Three temperatures; as many statements as the budget allows."""

@@ -48,6 +48,16 @@ class Likelihood(Question[GoldSettings]):
     of_tokens = ("nll*", "ppl*", "*.nll*", "*.ppl*")
     compared = (Compared("nll"), Compared("bpc"))
     gauges = (Gauge("ppl", "perplexity"),)
+    words = (
+        ("nll", "nats per token"),
+        ("bpc", "bits per character"),
+        ("nll_without_end", "nats per token without the end"),
+        ("ppl_without_end", "perplexity without the end"),
+        ("*.ppl", "perplexity on {}"),
+        ("*.nll", "nats per token on {}"),
+        ("*.bpc", "bits per character on {}"),
+        ("*.bpc_gap", "bits per character lost on {}"),
+    )
 
     def plan(self, subject: "Subject") -> GoldSettings:
         """As many sentences as the budget has samples, shared by the domains."""

@@ -69,6 +69,7 @@ class Memorisation(Question[MemorisationSettings]):
         Gauge("extracted_excess", "texts extracted, over control", "", 0.0, "as from the control"),
         Gauge("extracted", "texts extracted"),
     )
+    words = (("verbatim", "texts continued verbatim"),)
 
     def plan(self, subject: "Subject") -> MemorisationSettings:
         """As many texts as the budget allows."""

@@ -35,6 +35,14 @@ class Places(Question[PlacesSettings]):
     of_tokens = ("*",)
     rests_on = ("half", "deviation")
     asked_by_default = True
+    words = (
+        ("half", "share of tokens that hold half of the deviation"),
+        ("half.real", "share of real tokens that hold half of the deviation"),
+        ("deviation", "deviation per token"),
+        ("deviation.real", "deviation per token of real text"),
+        ("after_bad", "deviation after a bad token"),
+        ("after_bad.real", "deviation after a bad token of real text"),
+    )
 
     def plan(self, subject: "Subject") -> PlacesSettings:
         """At most as many samples as a screen has lines for."""

@@ -52,7 +52,14 @@ class Recovery(Question[RecoverySettings]):
     needs = (Need.model, Need.gold)
     asked_by_default = True
     headlines = ("nll_gap.model", "corpus_bleu_4.model")
-    compared = (Compared("nll_gap.model", "gap (nats)", 0.0),)
+    compared = (Compared("nll_gap.model", "nats lost after model prefixes", 0.0),)
+    of_amount = ("corpus_bleu_*",)
+    words = (
+        ("nll_oracle.*", "the oracle's surprise at its text after {} prefixes"),
+        ("nll_gap.*", "nats per token lost after {} prefixes"),
+        ("bleu_gap.*", "corpus-BLEU lost after {} prefixes"),
+        ("corpus_bleu_4.*", "corpus-BLEU after {} prefixes"),
+    )
 
     def plan(self, subject: "Subject") -> RecoverySettings:
         """Half of the text gives prefixes, the other half references."""

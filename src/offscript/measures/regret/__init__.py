@@ -60,6 +60,14 @@ class Regret(Question[RegretSettings]):
     )
     compared = (Compared("q_per_sequence", "Q (nats)"),)
     gauges = (Gauge("q_per_token", "regret Q", "nats per token", 0.0, "the oracle's own text"),)
+    words = (
+        ("nll_oracle", "the oracle's surprise at its text"),
+        ("q_per_token_sampled", "regret Q by the tokens drawn"),
+        ("q_per_sequence", "regret per text"),
+        ("q_per_sequence_sampled", "regret per text by the tokens drawn"),
+        ("acc_err", "accumulated error"),
+        ("excess_acc_err", "excess accumulated error"),
+    )
 
     def plan(self, subject: "Subject") -> RegretSettings:
         """As many samples as two models may read and draw."""

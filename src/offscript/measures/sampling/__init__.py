@@ -73,6 +73,14 @@ class Sampling(Question[SamplingSettings]):
     needs = (Need.model, Need.gold)
     asked_by_default = True
     share = 4
+    of_amount = ("*bleu*", "*.entropy_*")
+    words = (
+        ("*.corpus_bleu_*", "corpus-BLEU with {}"),
+        ("*.self_bleu_*", "self-BLEU with {}"),
+        ("*.entropy_*", "n-gram entropy with {}"),
+        ("*.behind_best", "corpus-BLEU that {} is behind"),
+        ("*.ahead", "corpus-BLEU that {} is ahead"),
+    )
 
     def plan(self, subject: "Subject") -> SamplingSettings:
         """Four algorithms; each setting continues as many prefixes as the budget allows.

@@ -76,6 +76,14 @@ class Stereotypes(Question[StereotypeSettings]):
     headlines = ("ss",)
     compared = tuple(Compared(name) for name in FIGURES)
     gauges = tuple(Gauge(name, "stereotype preferred (ss)", "%", float(_EVEN), "even") for name in ("ss_decided", "ss"))
+    words = (
+        ("lms", "meaningful choice (lms)"),
+        ("icat", "icat"),
+        ("ties", "ties"),
+        ("*.lms", "meaningful choice (lms), {}"),
+        ("*.ss", "stereotype preferred (ss), {}"),
+        ("*.icat", "icat, {}"),
+    )
 
     def plan(self, subject: "Subject") -> StereotypeSettings:
         """As many tests as the budget allows."""

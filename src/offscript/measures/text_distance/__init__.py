@@ -56,6 +56,11 @@ class TextDistance(Question[TextDistanceSettings]):
     figure_names = ("mauve", "mauve_same", "mauve_p", "told_apart")
     compared = (Compared("mauve"), Compared("told_apart", "told apart", CHANCE))
     gauges = (Gauge("told_apart", "classifier's accuracy", "", CHANCE, "chance"),)
+    of_amount = ("mauve*",)
+    words = (
+        ("mauve", "MAUVE"),
+        ("mauve_same", "MAUVE of two halves of real text"),
+    )
 
     def plan(self, subject: "Subject") -> TextDistanceSettings:
         """As many texts as the budget allows."""
