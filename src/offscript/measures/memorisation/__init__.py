@@ -69,7 +69,12 @@ class Memorisation(Question[MemorisationSettings]):
         Gauge("extracted_excess", "texts extracted, over control", "", 0.0, "as from the control"),
         Gauge("extracted", "texts extracted"),
     )
-    words = (("verbatim", "texts continued verbatim"),)
+    words = (
+        ("verbatim", "own texts with verbatim runs"),
+        ("verbatim_excess", "own texts with verbatim runs, over control"),
+        ("control.extracted", "texts extracted of the control"),
+        ("control.verbatim", "own texts with verbatim runs of the control"),
+    )
 
     def plan(self, subject: "Subject") -> MemorisationSettings:
         """As many texts as the budget allows."""

@@ -85,11 +85,7 @@ def measure_recovery(
     if oracle is not None:
         figures |= _likelihoods(oracle, sequences, sources, prefix, level, batch_size, progress)
     scores = {source: _bleu_by_window(sequences[source], references, prefix, window, order) for source in sources}
-    for source, own in scores.items():
-        figures[f"corpus_bleu_{order}.{source}"] = Figure.of(mean_by_length(own, level=level), own.mean(axis=1))
-        if source != "data" and "data" in scores:
-            loss = scores["data"] - own
-            figures[f"bleu_gap.{source}"] = Figure.of(mean_by_length(loss, level=level), loss.mean(axis=1))
+    quality, losses = _bleus(scores, order, level)
     settings = {
         "samples": samples,
         "length": length,
@@ -103,12 +99,21 @@ def measure_recovery(
     }
     shared = {"n": samples, "seed": seed, "seconds": time.monotonic() - began, "question": QUESTION}
     recipe = recipe_of(QUESTION, model, oracle, settings)
-    quality = {name: figure for name, figure in figures.items() if name.startswith("corpus_bleu")}
-    cost = {name: figure for name, figure in figures.items() if name not in quality}
     return [
-        *as_measurements(cost, recipe=recipe, higher_is_better=False, **shared),
+        *as_measurements(figures | losses, recipe=recipe, higher_is_better=False, **shared),
         *as_measurements(quality, recipe=recipe, higher_is_better=True, **shared),
     ]
+
+
+def _bleus(scores: Mapping[str, FloatArray], order: int, level: float) -> tuple[dict[str, Figure], dict[str, Figure]]:
+    """Corpus-BLEU after each kind of prefix, and what it is below that after data prefixes, in pairs."""
+
+    def figure(by_window: FloatArray) -> Figure:
+        return Figure.of(mean_by_length(by_window, level=level), by_window.mean(axis=1))
+
+    quality = {f"corpus_bleu_{order}.{source}": figure(own) for source, own in scores.items()}
+    others = {source: own for source, own in scores.items() if source != "data" and "data" in scores}
+    return quality, {f"bleu_gap.{source}": figure(scores["data"] - own) for source, own in others.items()}
 
 
 def continuations(
