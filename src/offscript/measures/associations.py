@@ -1,4 +1,4 @@
-"""The data of the Context Association Test described: counts, lengths, sentiment, keywords (Tables 4.1 to 4.3)."""
+"""The data of the Context Association Test: counts, lengths, sentiment, keywords, terms (Tables 4.1 to 4.3, B.8)."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -8,6 +8,7 @@ from offscript.measures.question import Answer, Need, Progress, Question, Settin
 
 if TYPE_CHECKING:
     from offscript.measures.measurement import Measurement
+    from offscript.measures.stereotypes.description import Term
     from offscript.measures.subject import Subject
     from offscript.statistics import Estimate
 
@@ -28,18 +29,25 @@ class Associations(Question[AssociationSettings]):
     about = "Counts and lengths; with --lexicon or --reviews sentiment; with --frequencies or --corpus keywords."
     Settings = AssociationSettings
     needs = (Need.associations,)
-    figure_names = ("words.*", "negative.*")
+    figure_names = ("words.*", "tests_per_term", "negative.*")
     takes = (Need.corpus,)
     flags = ()
 
     def measure(self, subject: "Subject", settings: AssociationSettings, progress: Progress) -> Answer:
         """Describe the whole file."""
         from offscript.corpora.wordlists import count_words, read_frequencies
-        from offscript.measures.stereotypes.description import describe_tests, keywords, words_per_test
+        from offscript.measures.stereotypes.description import (
+            describe_tests,
+            keywords,
+            target_terms,
+            tests_per_term,
+            words_per_test,
+        )
 
         tests, shares = subject.association_tests(), _negative_shares(subject, settings)
         tables: dict[str, list[dict[str, Any]]] = {
-            "counts": [{"tests of": name, **asdict(counts)} for name, counts in describe_tests(tests).items()]
+            "counts": [{"tests of": name, **asdict(counts)} for name, counts in describe_tests(tests).items()],
+            "terms": _by_domain(target_terms(tests)),
         }
         if shares:
             tables["sentiment"] = [{"label": label, "negative": asdict(share)} for label, share in shares.items()]
@@ -53,12 +61,22 @@ class Associations(Question[AssociationSettings]):
                 for domain, words in keywords(tests, general).items()
                 for word in words
             ]
+        share = tests_per_term(tests)
         figures = {
             **{f"words.{task}": mean for task, mean in words_per_test(tests).items()},
+            **({} if share is None else {"tests_per_term": share}),
             **{f"negative.{label}": share for label, share in shares.items()},
         }
         measurements = _measurements(subject, settings, figures)
         return Answer(measurements, details=tables, tables=[Table(rows) for rows in tables.values()])
+
+
+def _by_domain(terms: "list[Term]") -> list[dict[str, Any]]:
+    """A row per domain: its terms with their counts, as Table B.8 lists them."""
+    rows: dict[str, list[str]] = {}
+    for each in terms:
+        rows.setdefault(each.domain, []).append(f"{each.term} {each.tests}")
+    return [{"domain": domain, "terms": len(own), "with their tests": ", ".join(own)} for domain, own in rows.items()]
 
 
 def _negative_shares(subject: "Subject", settings: AssociationSettings) -> "dict[str, Estimate]":

@@ -8,7 +8,14 @@ import pytest
 
 from offscript.corpora.associations import AssociationTest
 from offscript.corpora.wordlists import SentimentWords, count_words, read_sentiment_words, words_of
-from offscript.measures.stereotypes.description import describe_tests, keywords, sentiment_table, words_per_test
+from offscript.measures.stereotypes.description import (
+    describe_tests,
+    keywords,
+    sentiment_table,
+    target_terms,
+    tests_per_term,
+    words_per_test,
+)
 
 
 def test_counts_by_hand(tests: list[AssociationTest]) -> None:
@@ -24,6 +31,18 @@ def test_words_have_the_mean_of_the_counts(tests: list[AssociationTest]) -> None
     assert {task: mean.value for task, mean in found.items()} == pytest.approx(
         {task: counts[f"{task}.overall"].average_words for task in ("intrasentence", "intersentence")}
     )
+
+
+def test_terms_stand_by_domain_and_by_how_often_they_are_tested(tests: list[AssociationTest]) -> None:
+    found = target_terms(tests)
+    assert sum(term.tests for term in found) == len(tests)
+    assert found == sorted(found, key=lambda term: (term.domain, -term.tests, term.term))
+    by_hand = Counter(test.target for test in tests)
+    assert {term.term: term.tests for term in found} == by_hand
+    mean = tests_per_term(tests)
+    assert mean is not None
+    assert mean.value == pytest.approx(len(tests) / len(by_hand))
+    assert tests_per_term([test for test in tests if test.target == tests[0].target]) is None
 
 
 def test_sentiment_counts_negative_sentences(tests: list[AssociationTest]) -> None:

@@ -1,4 +1,4 @@
-"""The data described: how much there is, how it feels and what it is about (Tables 4.1 to 4.3)."""
+"""The data described: how much there is, how it feels and what it is about (Tables 4.1 to 4.3, B.8)."""
 
 import math
 from collections import Counter
@@ -53,6 +53,44 @@ def words_per_test(tests: Sequence[AssociationTest]) -> dict[str, Estimate]:
     for test in tests:
         words.setdefault(test.task, []).append(_words(test) / len(LABELS))
     return {task: student_interval(np.array(own)) for task, own in words.items() if len(own) > 1}
+
+
+@dataclass(frozen=True)
+class Term:
+    """An entry of Table B.8: a target term and how many tests are about it."""
+
+    domain: str
+    term: str
+    tests: int
+
+
+def target_terms(tests: Sequence[AssociationTest]) -> list[Term]:
+    """Table B.8: the terms of each domain, the most frequent first.
+
+    Args:
+        tests: Of one or both tasks.
+
+    Returns:
+        By domain; terms that are equally frequent by the alphabet.
+    """
+    counts = Counter((test.domain, test.target) for test in tests)
+    return [
+        Term(domain, term, count)
+        for (domain, term), count in sorted(counts.items(), key=lambda item: (item[0][0], -item[1], item[0][1]))
+    ]
+
+
+def tests_per_term(tests: Sequence[AssociationTest]) -> Estimate | None:
+    """The second column of Table 4.1 over its first, with an interval over terms.
+
+    Args:
+        tests: Of one or both tasks.
+
+    Returns:
+        The mean; none for fewer than two terms.
+    """
+    counts = [term.tests for term in target_terms(tests)]
+    return student_interval(np.array(counts, dtype=float)) if len(counts) > 1 else None
 
 
 def sentiment_table(tests: Sequence[AssociationTest], negative: Callable[[str], bool]) -> dict[str, Estimate]:
