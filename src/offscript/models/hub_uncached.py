@@ -20,6 +20,8 @@ class UncachedHubLanguageModel(HubLanguageModel):
     tokens see each other in both directions.
     """
 
+    _one_pass = False
+
     def begin(self, rows: int) -> History:  # type: ignore[override]
         before = torch.tensor(self._opening[:-1], dtype=torch.long)
         return History(before.expand(rows, -1).to(self.device))

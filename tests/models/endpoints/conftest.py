@@ -43,6 +43,11 @@ class Served:
         self.tokenizer = AutoTokenizer.from_pretrained(folder)
         self.echo = self.ids = self.log_probs = self.several = self.extensions = True
         self.records = False  # one record per token, with ids, in place of lists
+        self.ignores = False  # what it does not know it leaves out, and says nothing
+        self.unknown: set[str] = set()  # names that it refuses
+        self.failing: set[str] = set()  # names at which it fails
+        self.adds_start = False  # puts the start before every text
+        self.excess = 0.0  # of every log-probability
         self.key = ""
         self.failures: list[tuple[int, dict[str, str], bytes]] = []
         self.asked: list[dict[str, Any]] = []
@@ -106,6 +111,8 @@ class Served:
             if self.key and headers.get("Authorization") != f"Bearer {self.key}":
                 said = f"Incorrect API key: {headers.get('Authorization')}"
                 return 401, {}, json.dumps({"error": {"message": said}}).encode()
+            if self.failing & set(body):
+                return 500, {}, json.dumps({"error": {"message": "logits_all is off"}}).encode()
             if problem := self._refused(path, body):
                 return 422, {}, json.dumps({"error": {"message": problem}}).encode()
             answer, cost = self._completion(path, body)
@@ -115,6 +122,8 @@ class Served:
     def _refused(self, path: str, body: dict[str, Any]) -> str:
         if path not in ("/v1/completions", "/v1/chat/completions"):
             return "no such path"
+        if known := self.unknown & set(body):
+            return f"{known} is not known"
         if body.get("echo") and not self.echo:
             return "echo is not supported"
         if not isinstance(body.get("prompt", ""), str) and not self.ids:
@@ -128,6 +137,7 @@ class Served:
     def _completion(self, path: str, body: dict[str, Any]) -> tuple[dict[str, Any], int]:
         prompt = body["messages"][-1]["content"] if "messages" in body else body["prompt"]
         ids = self.tokenizer(prompt, add_special_tokens=False)["input_ids"] if isinstance(prompt, str) else prompt
+        ids = [0, *ids] if isinstance(prompt, str) and self.adds_start else ids
         number = body.get("n", 1) if self.several else 1
         drawn = [self._drawn(ids, body, place) for place in range(number)]
         choices = []
@@ -150,13 +160,15 @@ class Served:
         return (logits / temperature).log_softmax(dim=-1)
 
     def _drawn(self, ids: list[int], body: dict[str, Any], place: int) -> tuple[list[int], str]:
-        generator = torch.Generator().manual_seed(body.get("seed", 0) * 1000 + place)
+        generator = torch.Generator().manual_seed(body.get("seed", len(self.answered)) * 1000 + place)
+        narrow = json.loads(body["generation_config"]) if "generation_config" in body else body
+        one = narrow.get("top_k") == 1 and not self.ignores
         own: list[int] = []
-        while len(own) < body["max_tokens"]:
-            if body["temperature"] == 0:
+        while len(own) < body.get("max_tokens", body.get("max_completion_tokens")):
+            if body.get("temperature", 1.0) == 0 or one:
                 token = int(self.distribution([*ids, *own]).argmax())
             else:
-                chances = self.distribution([*ids, *own], body["temperature"]).exp()
+                chances = self.distribution([*ids, *own], body.get("temperature", 1.0)).exp()
                 token = int(torch.multinomial(chances, 1, generator=generator))
             own.append(token)
             if token == 1:
@@ -165,7 +177,7 @@ class Served:
 
     def _log_probs(self, ids: list[int], first: int, top: int) -> dict[str, Any]:
         with torch.inference_mode():
-            table = self.network(torch.tensor([ids])).logits[0].double().log_softmax(dim=-1)
+            table = self.network(torch.tensor([ids])).logits[0].double().log_softmax(dim=-1) + self.excess
         places = []
         for position in range(first, len(ids)):
             token = self.tokenizer.decode([ids[position]])

@@ -90,6 +90,35 @@ def test_a_token_beyond_the_listed_ones_is_not_guessed(served: Any, named: str) 
     assert "raise top=" in told
 
 
+def test_a_whole_vocabulary_is_made_to_add_up(served: Any, named: str, local: Any) -> None:
+    """As llama.cpp has it: all log-probabilities are too large, by what single precision lost of the sum."""
+    _modes(served, "next_token")
+    served.records, served.excess = True, 2.5e-4
+    tokens = generate(local, 1, 4, seed=1, transform=parse_transform("greedy"), stop_at_end=False).tokens
+    expected = local.log_likelihoods(tokens).double()
+    whole, part = (load_model(f"{named},top={top}").log_likelihoods(tokens) for top in (32, 31))
+    torch.testing.assert_close(whole, expected, atol=1e-5, rtol=0)
+    torch.testing.assert_close(part, expected + 2.5e-4, atol=1e-5, rtol=0)  # what is left out is not known
+
+
+def test_a_server_that_adds_the_start_is_sent_none(served: Any, named: str, local: Any) -> None:
+    served.ids, served.adds_start = False, True
+    model = load_model(named)
+    assert model.mode is Mode.echo_added
+    tokens = torch.tensor([[5, 6, 7, 8]])
+    torch.testing.assert_close(model.log_likelihoods(tokens), local.log_likelihoods(tokens).double(), atol=1e-5, rtol=0)
+    generate(model, 1, 6, seed=1)
+    assert not any("<s>" in str(body["prompt"]) for body in served.asked[-2:])
+
+
+def test_a_server_that_fails_at_log_probabilities_gives_texts(served: Any, named: str) -> None:
+    """As llama-cpp-python does where it was started without them; one that fails at everything is another matter."""
+    served.failing = {"logprobs"}
+    model = load_model(named)
+    assert model.mode is Mode.texts
+    assert generate(model, 2, 6, seed=1).tokens.shape == (2, 6)
+
+
 def test_what_was_answered_is_not_asked_again(served: Any, named: str) -> None:
     tokens = torch.tensor([[3, 4, 5], [3, 4, 5], [6, 7, 8]])
     first = load_model(named).log_likelihoods(tokens)
@@ -225,7 +254,7 @@ def test_busy_and_failing_servers_are_asked_again(served: Any, named: str) -> No
 def test_what_goes_wrong_is_one_line(
     served: Any, named: str, status: int, headers: dict[str, str], content: bytes, expected: str
 ) -> None:
-    served.failures = [(status, headers, content)] * 3
+    served.failures = [(status, headers, content)] * 30
     told = _told(lambda: load_model(f"{named},retries=2").gives)
     assert expected in told
 
@@ -307,6 +336,29 @@ def test_defaults_of_a_server_that_cut_its_distribution_are_named(served: Any, n
     assert "defaults of its own" not in load_model(named).reading
     served.extensions = False
     assert "defaults of its own" in load_model(named.replace("openai/tiny", "openai/strict")).reading
+    served.extensions, served.ignores = True, True
+    careless = load_model(named.replace("openai/tiny", "openai/careless"))
+    assert "defaults of its own" in careless.reading
+    told = _told(lambda: generate(careless, 1, 6, seed=1, transform=parse_transform("top-k,k=2")))
+    assert told.startswith("openai/careless@")
+    assert "cannot be drawn from with top_k; its server ignores or refuses it" in told
+
+
+def test_settings_of_a_whole_configuration_are_put_into_it(served: Any, named: str) -> None:
+    served.unknown = {"top_k", "min_p"}
+    generate(load_model(named), 1, 6, seed=1, transform=parse_transform("top-k,k=2"))
+    assert json.loads(served.asked[-1]["generation_config"]) == {"do_sample": True, "top_k": 2, "eos_token_id": 1}
+
+
+def test_a_chat_without_seeds_draws_every_text_by_itself(served: Any) -> None:
+    served.unknown = {"seed", "max_tokens", "top_k"}
+    model = load_model(f"openai/tiny@{served.url},chat=w3")
+    drawn = generate(model, 8, 12, seed=1).tokens
+    assert len({tuple(row) for row in drawn.tolist()}) > 4
+    before = len(served.asked)
+    assert torch.equal(generate(load_model(f"openai/tiny@{served.url},chat=w3"), 8, 12, seed=1).tokens, drawn)
+    assert len(served.asked) == before
+    assert not any(name.startswith("_") for body in served.asked for name in body)
 
 
 def test_texts_of_a_server_and_of_the_local_model_have_the_same_statistics(served: Any, named: str, local: Any) -> None:

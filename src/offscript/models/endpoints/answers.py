@@ -2,8 +2,10 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from offscript.errors import OffscriptError, explaining
 
@@ -14,9 +16,8 @@ _ROUNDING = 1e-3
 """How far above 0 rounding may bring a log-probability."""
 
 
-@dataclass(frozen=True)
-class Option:
-    """A token that a server lists at a place, with its id where it gives one."""
+class Option(NamedTuple):
+    """A token that a server lists at a place, with its id where it gives one; there may be a whole vocabulary."""
 
     token: str
     id: int | None
@@ -101,6 +102,25 @@ def _from_record(record: Mapping[str, Any]) -> Place:
 def _number(value: Any) -> float:
     """Some servers write what is impossible as null."""
     return -math.inf if value is None else float(value)
+
+
+def normalised(place: Place, size: int) -> Place:
+    """The same place with probabilities that add up to 1, where a server lists the whole vocabulary.
+
+    llama.cpp adds them up in single precision, from the largest down, and so loses the tail: with 49,152 tokens all its
+    log-probabilities are some 2e-4 too large, which is more than two runs of one network differ by.
+
+    Args:
+        place: What the server says.
+        size: The vocabulary's; a shorter list is left as it is, because what it leaves out is not known.
+    """
+    if len({option.id for option in place.options} - {None}) < size:
+        return place
+    excess = float(np.logaddexp.reduce([option.log_prob for option in place.options]))
+    if not math.isfinite(excess):
+        return place
+    options = tuple(Option(option.token, option.id, option.log_prob - excess) for option in place.options)
+    return replace(place, log_prob=None if place.log_prob is None else place.log_prob - excess, options=options)
 
 
 def same_token(told: str, piece: str) -> bool:

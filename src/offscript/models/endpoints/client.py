@@ -29,12 +29,19 @@ FIRST_WAIT, LONGEST_WAIT, LONGEST_ASKED = 0.5, 30.0, 120.0
 LARGEST = 1 << 26
 """Bytes of an answer; those with the whole vocabulary of a large model have some ten million."""
 
+_TRIES = 1
+"""How often a request is sent again that a server may not know."""
+
 _LAYOUT = 1
 """Of what is kept; another number does not find what an earlier version kept."""
 
 
 class RefusedError(OffscriptError):
     """The server understood the request and does not serve it, for instance log-probabilities of a prompt."""
+
+
+class FailingError(RefusedError):
+    """The server fails at a request that was a try: it may be one that it cannot serve."""
 
 
 @dataclass(frozen=True)
@@ -62,13 +69,16 @@ class Client:
         # A redirect would carry the prompt, and might carry the key, to somebody the user did not name.
         self._http = httpx.Client(headers=headers, timeout=manners.timeout, follow_redirects=False)
 
-    def ask(self, path: str, payloads: Sequence[Mapping[str, Any]], *, most_tokens: Sequence[int]) -> list[Any]:
+    def ask(
+        self, path: str, payloads: Sequence[Mapping[str, Any]], *, most_tokens: Sequence[int], trying: bool = False
+    ) -> list[Any]:
         """The answers to requests, in their order; equal requests are sent once.
 
         Args:
             path: `completions` or `chat/completions`.
-            payloads: The bodies, without the model's name.
+            payloads: The bodies, without the model's name. What begins with `_` tells requests apart and is not sent.
             most_tokens: The most tokens that each can take.
+            trying: Whether a server that answers 500 is soon given up, because it may not know what is asked.
 
         Returns:
             One answer per payload: its `choices`, as the server gave them.
@@ -82,14 +92,14 @@ class Client:
             if answers[key] is None
         }
         if wanted:
-            answers |= self._fetched(path, wanted)
+            answers |= self._fetched(path, wanted, trying)
         return [answers[key] for key in keys]
 
-    def _fetched(self, path: str, wanted: Mapping[str, tuple[dict[str, Any], int]]) -> dict[str, Any]:
+    def _fetched(self, path: str, wanted: Mapping[str, tuple[dict[str, Any], int]], trying: bool) -> dict[str, Any]:
         """Send all; at the first failure, or Ctrl-C, nothing more is sent, and what is under way is kept."""
         stopping = threading.Event()
         with ThreadPoolExecutor(min(self.manners.concurrency, len(wanted))) as pool:
-            jobs = {key: pool.submit(self._answer, path, key, *each, stopping) for key, each in wanted.items()}
+            jobs = {key: pool.submit(self._answer, path, key, *each, stopping, trying) for key, each in wanted.items()}
             try:
                 done, _ = wait(jobs.values(), return_when=FIRST_EXCEPTION)
             finally:
@@ -100,8 +110,17 @@ class Client:
                 job.result()
             return {key: job.result() for key, job in jobs.items()}
 
-    def _answer(self, path: str, key: str, payload: dict[str, Any], most_tokens: int, stopping: threading.Event) -> Any:
+    def _answer(
+        self,
+        path: str,
+        key: str,
+        payload: Mapping[str, Any],
+        most_tokens: int,
+        stopping: threading.Event,
+        trying: bool,
+    ) -> Any:
         """One answer, tried several times, until the others are stopped; each try counts as a request."""
+        failures = 0
         for attempt in range(self.manners.retries + 1):
             self.ledger.reserve(most_tokens)
             began = time.monotonic()
@@ -117,19 +136,23 @@ class Client:
                 problem = self._problem(response)
                 if response.status_code not in _AGAIN:
                     raise self._refusal(response, problem)
+                failures += response.status_code == httpx.codes.INTERNAL_SERVER_ERROR
+                if trying and failures > _TRIES:
+                    raise FailingError(f"{self.address.url} fails at a request", why=problem)
                 pause = _asked_pause(response)
             wanted = max(pause, min(LONGEST_WAIT, FIRST_WAIT * 2**attempt) * random.uniform(0.5, 1))
             if attempt < self.manners.retries and stopping.wait(wanted):
                 break
         raise OffscriptError(
-            f"{self.address.url} does not answer after {self.manners.retries + 1} tries",
+            f"{self.address.url} does not answer after {_counted(self.manners.retries + 1)}",
             why=problem,
             next="run the same command again later: answers so far are kept, and none is asked for twice",
         )
 
     def _posted(self, path: str, payload: Mapping[str, Any]) -> httpx.Response:
         """The response, read up to a limit: nobody knows what a server sends."""
-        with self._http.stream("POST", f"{self.address.url}/{path}", json=payload) as response:
+        sent = {name: value for name, value in payload.items() if not name.startswith("_")}
+        with self._http.stream("POST", f"{self.address.url}/{path}", json=sent) as response:
             content = bytearray()
             for piece in response.iter_bytes():
                 content += piece
@@ -192,6 +215,10 @@ class Client:
     def _key_of(self, path: str, payload: Mapping[str, Any]) -> str:
         asked = json.dumps([_LAYOUT, self.address.url, path, payload], sort_keys=True, ensure_ascii=True)
         return hashlib.sha256(asked.encode()).hexdigest()
+
+
+def _counted(tries: int) -> str:
+    return "1 try" if tries == 1 else f"{tries} tries"
 
 
 def _plain(headers: httpx.Headers) -> dict[str, str]:

@@ -17,6 +17,9 @@ _WAIT = 60.0
 _MOST_BYTES = 1 << 28
 """Of one answer."""
 
+_EFFORT = 1
+"""Of packing: whole vocabularies are numbers, which more effort makes hardly smaller and much slower."""
+
 _TABLES = """
 CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, answer BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS spent (one INTEGER PRIMARY KEY CHECK (one = 1), requests INTEGER, tokens INTEGER,
@@ -94,7 +97,7 @@ class Ledger:
             seconds: How long it took.
             drawn: How many tokens the server read and wrote.
         """
-        packed = zlib.compress(json.dumps(answer, separators=(",", ":")).encode())
+        packed = zlib.compress(json.dumps(answer, separators=(",", ":")).encode(), _EFFORT)
         with self._writing():
             self._connection.execute("INSERT OR REPLACE INTO answers VALUES (?, ?)", (key, packed))
             change = "UPDATE spent SET tokens = tokens - ?, seconds = seconds + ?, drawn = drawn + ?"

@@ -13,8 +13,9 @@ from torch import Tensor
 from offscript._abilities import Gives
 from offscript.corpora.vocabularies import HubVocabulary, Vocabulary
 from offscript.errors import OffscriptError
-from offscript.models.endpoints.answers import Place, aligned, places_of
-from offscript.models.endpoints.client import Client, RefusedError
+from offscript.models.endpoints.answers import Place, aligned, normalised, places_of
+from offscript.models.endpoints.client import Client, FailingError, RefusedError
+from offscript.models.endpoints.drawing import Drawing, find_drawing
 from offscript.models.language_model import LanguageModel, Scored, State, checked_positions
 
 _PROBE = "The cat sat on the mat."
@@ -40,6 +41,7 @@ class Mode(Enum):
 
     echo_ids = "echo, prompts as token ids"
     echo_text = "echo, prompts as text"
+    echo_added = "echo, prompts as text, to which the server adds the start"
     next_token = "the likeliest next tokens, prompts as token ids"
     texts = "texts alone"
 
@@ -98,7 +100,7 @@ class Endpoint(LanguageModel):
         how = f"The model is behind an API, which gives {self.mode.value}."
         if self._chat is not None:
             how += f" Every text answers the message {self._chat!r}."
-        if not self._exact_sampling:
+        if not self._drawing.extra:
             how += " It may cut its distribution by defaults of its own before it draws: it takes no top_k and min_p."
         if not isinstance(self.vocabulary, HubVocabulary):
             how += " Its tokenizer is not known, so tokens here are words."
@@ -121,19 +123,35 @@ class Endpoint(LanguageModel):
         return known
 
     def _find_mode(self) -> dict[str, str]:
-        ids = self.vocabulary.encode(_PROBE)
-        for mode in (Mode.echo_ids, Mode.echo_text, Mode.next_token):
-            try:
-                answer = self._ask(_COMPLETIONS, [self._reading_request([self._opening, *ids], mode)])[0]
-            except RefusedError:
-                continue
-            places = places_of(answer[0], self.name)
-            if mode is Mode.next_token and places and places[0].options:
-                return {"mode": mode.name}
-            if mode is not Mode.next_token and len(places) > 1:
-                self._aligned(places, [self._opening, *ids])
-                return {"mode": mode.name}
-        return {"mode": Mode.texts.name}
+        ids = [self._opening, *self.vocabulary.encode(_PROBE)]
+        misread: OffscriptError | None = None
+        for mode in (Mode.echo_ids, Mode.echo_text, Mode.echo_added):
+            places = self._tried(ids, mode)
+            if len(places) > 1:
+                try:
+                    self._aligned(places, ids)
+                    return {"mode": mode.name}
+                except OffscriptError as fault:
+                    misread = misread or fault
+        if misread is not None:
+            raise misread
+        places = self._tried(ids, Mode.next_token)
+        return {"mode": (Mode.next_token if places and places[0].options else Mode.texts).name}
+
+    def _tried(self, ids: Sequence[int], mode: Mode) -> list[Place]:
+        """What a server says of a prompt, nothing where it does not take the question.
+
+        A server may also fail at what it cannot do (llama-cpp-python answers 500). It fails at everything if it also
+        fails at a plain request, which then says so.
+        """
+        try:
+            [choices] = self._ask(_COMPLETIONS, [self._reading_request(ids, mode)], trying=True)
+        except FailingError:
+            self._ask(_COMPLETIONS, [{"prompt": self._text(ids), "max_tokens": 1}])
+            return []
+        except RefusedError:
+            return []
+        return places_of(choices[0], self.name)
 
     # --- log-probabilities of given texts
 
@@ -192,7 +210,7 @@ class Endpoint(LanguageModel):
             places = places_of(choices[0], self.name)
             if not places:
                 raise OffscriptError(f"{self.name} gives no log-probability of a token", next="look at the server")
-            yield places[0]
+            yield normalised(places[0], self.vocabulary.size)
 
     def _echoed_places(self, rows: Sequence[list[int]], wanted: Sequence[tuple[int, int]]) -> Iterator[Place]:
         """A request per text; `wanted` goes through the texts in order."""
@@ -206,7 +224,9 @@ class Endpoint(LanguageModel):
             yield places[place + 1]
 
     def _reading_request(self, ids: Sequence[int], mode: Mode) -> dict[str, Any]:
-        prompt = self._text(ids) if mode is Mode.echo_text else list(ids)
+        prompt: str | list[int] = list(ids)
+        if mode in (Mode.echo_text, Mode.echo_added):
+            prompt = self._text(ids[1:] if mode is Mode.echo_added else ids)
         echo = {} if mode is Mode.next_token else {"echo": True}
         return {
             "prompt": prompt,
@@ -246,11 +266,10 @@ class Endpoint(LanguageModel):
         self, prefixes: Sequence[Sequence[int]], most: int, drawing: Mapping[str, float], seeds: Sequence[int]
     ) -> list[list[int]]:
         path = _COMPLETIONS if self._chat is None else _CHAT
-        extra = self._undone_defaults
         tokens = most if isinstance(self.vocabulary, HubVocabulary) else _PER_WORD * most
-        asked = {"max_tokens": tokens, "temperature": 1.0, "top_p": 1.0, **extra, **drawing}
         requests = [
-            {**self._beginning(prefix), **asked, "seed": seed} for prefix, seed in zip(prefixes, seeds, strict=True)
+            {**self._beginning(prefix), **self._drawing.request(tokens, drawing, seed, self.name)}
+            for prefix, seed in zip(prefixes, seeds, strict=True)
         ]
         return [self._continuation(answer[0], most) for answer in self._ask_all(requests, path)]
 
@@ -264,12 +283,8 @@ class Endpoint(LanguageModel):
             requests = [
                 {
                     **self._beginning(prefixes[row]),
-                    "max_tokens": 1,
-                    "temperature": 1.0,
-                    "top_p": 1.0,
-                    **self._undone_defaults,
+                    **self._drawing.request(1, {}, (seeds[row] + turn) % _SEEDS, self.name),
                     "n": min(_CHOICES, n - len(drawn[row])),
-                    "seed": (seeds[row] + turn) % _SEEDS,
                 }
                 for row in missing
             ]
@@ -279,16 +294,13 @@ class Endpoint(LanguageModel):
         return [tokens[:n] for tokens in drawn]
 
     def _first_token(self, choice: Mapping[str, Any]) -> int:
-        text = choice.get("text")
-        ids = self.vocabulary.encode(text) if isinstance(text, str) else []
+        ids = self.vocabulary.encode(_said(choice))
         if ids or self.vocabulary.end is None:
             return ids[0] if ids else self._opening
         return self.vocabulary.end
 
     def _continuation(self, choice: Mapping[str, Any], most: int) -> list[int]:
-        message = choice.get("message")
-        text = message.get("content") if isinstance(message, dict) else choice.get("text")
-        ids = self.vocabulary.encode(text if isinstance(text, str) else "")[:most]
+        ids = self.vocabulary.encode(_said(choice))[:most]
         ending = [] if self.vocabulary.end is None or choice.get("finish_reason") == "length" else [self.vocabulary.end]
         return [*ids, *ending][:most]
 
@@ -297,7 +309,8 @@ class Endpoint(LanguageModel):
         if self._chat is None:
             if self.mode in (Mode.echo_ids, Mode.next_token) and self._start is None:
                 return {"prompt": [self._opening, *prefix]}
-            return {"prompt": self._start_text + self._text(prefix)}
+            start = "" if self.mode is Mode.echo_added else self._start_text
+            return {"prompt": start + self._text(prefix)}
         text = self._text(prefix)
         if text and _SLOT not in self._chat:
             raise OffscriptError(
@@ -307,33 +320,18 @@ class Endpoint(LanguageModel):
         said = [("system", self._system), ("user", self._chat.replace(_SLOT, text))]
         return {"messages": [{"role": role, "content": each} for role, each in said if each is not None]}
 
-    @property
-    def _exact_sampling(self) -> bool:
-        return bool(self._undone_defaults)
-
     @cached_property
-    def _undone_defaults(self) -> dict[str, Any]:
-        """What keeps a server from cutting its distribution by defaults of its own; nothing where it takes none.
-
-        llama.cpp and vLLM take `top_k` and `min_p`, in which 0 or -1 is off; transformers takes a whole configuration.
-        """
-        found: dict[str, Any] = self._decided("sampling", self._find_undone_defaults)
-        return found
-
-    def _find_undone_defaults(self) -> dict[str, Any]:
+    def _drawing(self) -> Drawing:
+        """What the server takes, by asking it a few times; the finding is kept."""
+        end = self.vocabulary.end if isinstance(self.vocabulary, HubVocabulary) else None
         path = _COMPLETIONS if self._chat is None else _CHAT
-        known: list[dict[str, Any]] = [{"top_k": off, "min_p": 0.0} for off in (0, -1)]
-        if isinstance(self.vocabulary, HubVocabulary):
-            whole = {"do_sample": True, "top_k": 0, "eos_token_id": self.vocabulary.end}
-            known.append({"generation_config": json.dumps(whole)})
         beginning = self._beginning(() if self._chat is not None else self.vocabulary.encode(_PROBE))
-        for extra in known:
-            try:
-                self._ask(path, [{**beginning, "max_tokens": 1, "temperature": 1.0, **extra}])
-            except RefusedError:
-                continue
-            return extra
-        return {}
+
+        def ask(settings: dict[str, Any]) -> str:
+            [choices] = self._ask(path, [{**beginning, **settings}])
+            return _said(choices[0])
+
+        return Drawing(**self._decided("drawing", lambda: find_drawing(ask, chat=self._chat is not None, end=end)))
 
     # --- the server
 
@@ -343,8 +341,8 @@ class Endpoint(LanguageModel):
         for first in range(0, len(requests), at_once):
             yield from self._ask(path, requests[first : first + at_once])
 
-    def _ask(self, path: str, requests: Sequence[dict[str, Any]]) -> list[Any]:
-        return self.client.ask(path, requests, most_tokens=[_most_tokens(each) for each in requests])
+    def _ask(self, path: str, requests: Sequence[dict[str, Any]], *, trying: bool = False) -> list[Any]:
+        return self.client.ask(path, requests, most_tokens=[_most_tokens(each) for each in requests], trying=trying)
 
     @property
     def _opening(self) -> int:
@@ -371,11 +369,18 @@ class Endpoint(LanguageModel):
         return OffscriptError(f"{self.limits}, not {Gives.distributions.words}", next="name the model's weights")
 
 
+def _said(choice: Mapping[str, Any]) -> str:
+    """The text of a choice, of either API; some servers write null where there is none."""
+    message = choice.get("message")
+    text = message.get("content") if isinstance(message, dict) else choice.get("text")
+    return text if isinstance(text, str) else ""
+
+
 def _most_tokens(request: Mapping[str, Any]) -> int:
     """An upper bound: a token has at least one byte, and a server may add a start token or a chat template."""
-    prompt = request.get("prompt")
+    prompt, own = request.get("prompt"), int(request.get("max_tokens", request.get("max_completion_tokens", 0)))
     if prompt is None:
         said = sum(len(message["content"].encode()) for message in request["messages"])
-        return said + _TEMPLATE * len(request["messages"]) + int(request["max_tokens"])
+        return said + _TEMPLATE * len(request["messages"]) + own
     read = len(prompt.encode()) if isinstance(prompt, str) else len(prompt)
-    return read + 1 + int(request["max_tokens"]) * int(request.get("n", 1))
+    return read + 1 + own * int(request.get("n", 1))
