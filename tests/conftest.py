@@ -162,18 +162,24 @@ def _reason(report: pytest.CollectReport | pytest.TestReport) -> str:
 @pytest.fixture
 def repository_tool() -> Callable[[str], Any]:
     """A script of `tools/` as a module."""
+    return lambda name: _script(REPOSITORY / "tools" / f"{name}.py")
+
+
+@pytest.fixture(scope="session")
+def benchmark_script() -> Callable[[str], Any]:
+    """A script of `benchmarks/` as a module."""
+    return lambda name: _script(REPOSITORY / "benchmarks" / f"{name}.py")
+
+
+def _script(path: Path) -> Any:
     import importlib.util
 
-    def load(name: str) -> Any:
-        path = REPOSITORY / "tools" / f"{name}.py"
-        spec = importlib.util.spec_from_file_location(name, path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module
-
-    return load
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 _AGENT_PORTS = (

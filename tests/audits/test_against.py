@@ -1,7 +1,7 @@
 """Two models audited alike: one page, one finding, paired differences, and where the two part."""
 
-import itertools
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +19,8 @@ from offscript.measures.subject import Subject
 from offscript.measures.texts import Texts
 from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
 from offscript.models.storage import save
-from offscript.models.tabular import Tabular
 from offscript.report.against import render_against
 from offscript.report.differences import difference_finding
-
-WORDS = ["a", "b", "<end>"]
-LENGTH = 4
-Table = dict[tuple[int, ...], list[float]]
 
 
 def lstm(seed: int, name: str, words: int = 12) -> LSTMLanguageModel:
@@ -41,49 +36,28 @@ def audited(subject: Subject, out: Path, *only: str) -> Against:
     return run_against(subject, plan_audit(subject, only), out)
 
 
-def histories() -> list[tuple[int, ...]]:
-    return [tuple(each) for size in range(LENGTH) for each in itertools.product((0, 1), repeat=size)]
-
-
-def table(rng: np.random.Generator) -> Table:
-    """Any next-token distributions that do not end before the last token."""
-    return {history: [share := float(rng.beta(3, 3)), 1 - share, 0.0] for history in histories()}
-
-
-def mirrored(of: Table) -> Table:
-    """The same with a and b exchanged, in histories and in what follows."""
-    return {tuple(1 - token for token in history): [other, one, end] for history, (one, other, end) in of.items()}
-
-
-def tabular(of: Table, name: str) -> Tabular:
-    return Tabular(WordVocabulary(WORDS, end="<end>", unknown=None), LENGTH, of, name)
-
-
-def symmetric(of: Table) -> Table:
-    """A table that is its own mirror image."""
-    image = mirrored(of)
-    return {history: [(x + y) / 2 for x, y in zip(of[history], image[history], strict=True)] for history in of}
-
-
-def test_models_that_are_equal_but_for_names_of_tokens_are_rarely_called_different(tmp_path: Path) -> None:
+def test_models_that_are_equal_but_for_names_of_tokens_are_rarely_called_different(
+    tmp_path: Path, benchmark_script: Callable[[str], Any]
+) -> None:
     """A model and its mirror image against an oracle that is its own: every figure has one true value in both.
 
     Item by item they differ, so the pairs are real ones, and only chance can make a figure differ.
     """
-    rng, false, compared = np.random.default_rng(5), 0, []
-    for trial in range(100):
-        one = table(rng)
-        models = tabular(one, "one"), tabular(mirrored(one), "its mirror")
-        oracle = tabular(symmetric(table(rng)), "oracle")
-        subject = Subject(models[0], oracle, against=models[1], seed=trial, length=LENGTH, limit=60)
-        pair = audited(subject, tmp_path / str(trial), "likelihood", "regret", "divergence")
-        compared.append(pair.comparison)
-        false += bool(pair.comparison.real)
+    compared = benchmark_script("copies").comparisons("mirrors", 100, tmp_path)
     paired = [contrast.figure for contrast in compared[0].contrasts if contrast.paired]
     assert {"likelihood.ppl", "likelihood.bpc", "regret.q_per_token"} <= set(paired)
     values = [contrast.value for each in compared for contrast in each.contrasts if contrast.figure == "likelihood.nll"]
     assert np.count_nonzero(values) == 100
+    false = sum(bool(each.real) for each in compared)
     assert false <= 10  # 5 when this was written; a true rate of 5 % gives more than 10 once in a hundred times
+
+
+def test_one_model_audited_with_other_random_numbers_is_rarely_called_different(
+    tmp_path: Path, benchmark_script: Callable[[str], Any]
+) -> None:
+    compared = benchmark_script("copies").comparisons("seeds", 40, tmp_path)
+    assert all(any(contrast.value for contrast in each.contrasts) for each in compared)
+    assert sum(bool(each.real) for each in compared) <= 6  # a true rate of 5 % gives more once in a hundred times
 
 
 def test_two_copies_of_one_model_never_differ(tmp_path: Path) -> None:

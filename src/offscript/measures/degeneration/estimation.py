@@ -102,7 +102,7 @@ def measure_degeneration(
         prefix: Tokens of a prompt.
         length: The most tokens of a text, its prompt included.
         seed: Draws the texts; all samplers share the random numbers.
-        batch_size: Texts that are written at once.
+        batch_size: Texts of all samplers together that are written at once.
         progress: Counts texts.
 
     Returns:
@@ -128,7 +128,7 @@ def measure_degeneration(
         length,
         seed=seed,
         prefixes=torch.tensor([row[:begin] for row in chosen]) if begin else None,
-        batch_size=batch_size * max(1, len(names)),
+        batch_size=batch_size,
         progress=progress,
     )
     sources = [_continued(model, name, each, begin) for name, each in zip(names, generated, strict=True)]

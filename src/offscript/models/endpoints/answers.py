@@ -116,9 +116,10 @@ def normalised(place: Place, size: int) -> Place:
     """
     if len({option.id for option in place.options} - {None}) < size:
         return place
-    excess = float(np.logaddexp.reduce([option.log_prob for option in place.options]))
-    if not math.isfinite(excess):
+    total = float(np.exp([option.log_prob for option in place.options]).sum())
+    if total <= 0:
         return place
+    excess = math.log(total)
     options = tuple(Option(option.token, option.id, option.log_prob - excess) for option in place.options)
     return replace(place, log_prob=None if place.log_prob is None else place.log_prob - excess, options=options)
 

@@ -89,8 +89,8 @@ def _candidates(end: int | None) -> list[tuple[dict[str, Any], dict[str, Any]]]:
 
     llama.cpp and vLLM take `top_k` and `min_p`, in which 0 or -1 is off; transformers takes a whole configuration.
     """
-    known = [{"top_k": off, "min_p": 0.0, **_NO_PENALTY} for off in (0, -1)]
-    pairs = [(each, {**each, "top_k": 1}) for each in known]
+    known: list[dict[str, Any]] = [{"top_k": off, "min_p": 0.0, **_NO_PENALTY} for off in (0, -1)]
+    pairs: list[tuple[dict[str, Any], dict[str, Any]]] = [(each, {**each, "top_k": 1}) for each in known]
     if end is not None:
         whole = {"do_sample": True, "top_k": 0, "eos_token_id": end}
         pairs.append(({_WHOLE: json.dumps(whole)}, {_WHOLE: json.dumps({**whole, "top_k": 1})}))
