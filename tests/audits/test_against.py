@@ -55,9 +55,9 @@ def test_models_that_are_equal_but_for_names_of_tokens_are_rarely_called_differe
 def test_one_model_audited_with_other_random_numbers_is_rarely_called_different(
     tmp_path: Path, benchmark_script: Callable[[str], Any]
 ) -> None:
-    compared = benchmark_script("copies").comparisons("seeds", 40, tmp_path)
+    compared = benchmark_script("copies").comparisons("seeds", 20, tmp_path)
     assert all(any(contrast.value for contrast in each.contrasts) for each in compared)
-    assert sum(bool(each.real) for each in compared) <= 6  # a true rate of 5 % gives more once in a hundred times
+    assert sum(bool(each.real) for each in compared) <= 4  # a true rate of 5 % gives more 3 times in a thousand
 
 
 def test_two_copies_of_one_model_never_differ(tmp_path: Path) -> None:

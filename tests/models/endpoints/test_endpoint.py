@@ -242,6 +242,8 @@ def test_busy_and_failing_servers_are_asked_again(served: Any, named: str) -> No
     [
         (429, {}, b'{"error": {"message": "slow down"}}', "does not answer after 3 tries; it answers 429: slow down"),
         (500, {}, b"oops", "does not answer after 3 tries; it answers 500"),
+        (500, {"Content-Type": "text/plain"}, b"out of memory\n", "it answers 500: out of memory; run"),
+        (500, {"Content-Type": "text/html"}, b"<html>oops", "it answers 500: HTML; run"),
         (200, {"Content-Type": "text/html"}, b"<html>hello</html>", "answers with HTML, not with completions"),
         (200, {}, b'{"hello": 1}', "answers with other JSON, not with completions"),
         (200, {}, b'{"choices": [1]}', "answers with other JSON, not with completions"),

@@ -37,6 +37,7 @@ CLOSING = frozenset(".!?…。!?\"'”’»)]}")
 """What a whole sentence ends with."""
 
 _UNREADABLE = "\ufffd"
+_TURNS, _FEWEST_AT_ONCE = 8, 48  # so that a slow model shows some progress, and a fast one hardly loses time
 _FEWEST_COUNTED = 5  # occurrences of a token whose frequency is drawn
 
 
@@ -102,7 +103,7 @@ def measure_degeneration(
         prefix: Tokens of a prompt.
         length: The most tokens of a text, its prompt included.
         seed: Draws the texts; all samplers share the random numbers.
-        batch_size: Texts of all samplers together that are written at once.
+        batch_size: Texts of all samplers together that are written at once, at most.
         progress: Counts texts.
 
     Returns:
@@ -120,15 +121,15 @@ def measure_degeneration(
     if prefix >= length:
         raise OffscriptError(f"cannot continue {prefix} tokens up to {length}", next="ask for a longer --length")
     names = [str(parse_transform(each)) for each in samplers]
-    begin = prefix if chosen else 0
+    begin, count = prefix if chosen else 0, len(chosen) or samples
     generated = generate_each(
         model,
         [parse_transform(each) for each in samplers],
-        len(chosen) or samples,
+        count,
         length,
         seed=seed,
         prefixes=torch.tensor([row[:begin] for row in chosen]) if begin else None,
-        batch_size=batch_size,
+        batch_size=min(batch_size, max(_FEWEST_AT_ONCE, count * len(names) // _TURNS)),
         progress=progress,
     )
     sources = [_continued(model, name, each, begin) for name, each in zip(names, generated, strict=True)]

@@ -202,7 +202,8 @@ class Client:
             error = body.get("error", body.get("detail", body)) if isinstance(body, dict) else body
             said = error.get("message", error) if isinstance(error, dict) else error
         except (ValueError, UnicodeDecodeError):
-            said = _kind(response)
+            kind = _kind(response)
+            said = response.text.strip() or kind if kind.startswith("text/") else kind
         return f"it answers {response.status_code}: {self._told(str(said))}"
 
     def _told(self, text: str) -> str:
