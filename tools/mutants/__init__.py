@@ -5,10 +5,13 @@
     PYTHONPATH=tools python -m mutants --report                     what is known so far
 
 A change (mutant) swaps one operator or constant in `statistics/`, `measures/` or `sampling/`. The tests of these
-packages run once with a tracer, which notes the lines that each test reaches. For every change, the tests that reach
-its line run in a forked process, fast ones first, with the changed function in the place of the real one; the files
-stay as they are. Results go to a file, so that a later run goes on. Survivors that no test can notice, because the
-program means the same, are named with the reason in `judged.yaml`.
+packages and of the report run once with a tracer, which notes the lines that each test reaches. For every change, the
+tests that reach its line run in a forked process, fast ones first, with the changed function in the place of the real
+one; the files stay as they are. Results go to a file, so that a later run goes on.
+
+Not changed: annotations, the text of messages, assertions, and `strict=` of `zip`, which is an assertion too: it can
+only notice a fault in the code around it. Survivors that no test can notice, because the program means the same, are
+named with the reason in `judged.yaml`, one change or all changes of a line.
 """
 
 from pathlib import Path
@@ -16,3 +19,4 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 SOURCE, TESTS = REPOSITORY / "src", REPOSITORY / "tests"
 PACKAGES = ("statistics", "measures", "sampling")
+FOLDERS = (*PACKAGES, "report")  # of tests

@@ -13,13 +13,13 @@ from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
-from mutants import PACKAGES, REPOSITORY, SOURCE, TESTS
+from mutants import FOLDERS, PACKAGES, REPOSITORY, SOURCE, TESTS
 from mutants.changes import Mutant, mutants_of
 
 JUDGED = Path(__file__).with_name("judged.yaml")
-MOST_SECONDS = 12.0  # of traced tests for one change, fast ones first
+MOST_SECONDS = 15.0  # of traced tests for one change, fast ones first
 SLOWEST = 12.0
-MOST_TESTS = 60
+MOST_TESTS = 120
 
 
 def main() -> None:
@@ -38,8 +38,7 @@ def main() -> None:
     sample = _sample(asked.only, asked.match, asked.seed, asked.count)
     if not asked.report:
         _load_libraries()
-        folders = sorted({str(TESTS / mutant.path.relative_to(SOURCE / "offscript").parts[0]) for mutant in sample})
-        _trace(asked.reach, folders)
+        _trace(asked.reach, [str(TESTS / folder) for folder in FOLDERS])
         known = _known(asked.results)
         left = [
             mutant
@@ -136,29 +135,53 @@ def _run(left: list[Mutant], reach: Path, results: Path) -> None:
 def _chosen(
     mutant: Mutant, by_line: dict[tuple[str, int], list[str]], tests: dict[str, dict[str, Any]]
 ) -> tuple[list[str], float]:
-    """Names of tests that reach the change, fast ones and those of the module's own file first, and their seconds.
+    """Names of tests that reach the change, those of the module's own file first, and their seconds.
 
-    A line of a module or of a class runs when it is imported, so that every test of the module's functions counts.
+    The fastest test of every file comes before the second of any: tests of one file tend to notice the same.
     """
-    file = str(mutant.path.relative_to(SOURCE))
-    if mutant.function:
-        names = by_line[file, mutant.line] or by_line[file, mutant.function]  # a line within an expression
-    else:
-        names = sorted(
-            {name for (path, _), found in by_line.items() if path == file for name in found},
-            key=lambda name: tests[name]["seconds"],
-        )
+    names = _reaching(mutant, by_line, tests)
     stem, folder = mutant.path.stem, mutant.path.parent.name
     noun = folder if stem in ("__init__", "estimation") else stem.strip("_")
     own = [name for name in names if noun in name.partition("::")[0]]
     chosen: list[str] = []
     seconds = 0.0
-    for name in dict.fromkeys([*own[: MOST_TESTS // 2], *names]):
+    for name in dict.fromkeys([*own[: MOST_TESTS // 2], *_in_turn(names)]):
         taken = tests[name]["seconds"]
         if len(chosen) < MOST_TESTS and taken < SLOWEST and (seconds + taken < MOST_SECONDS or not chosen):
             chosen.append(name)
             seconds += taken
     return chosen, seconds
+
+
+def _reaching(
+    mutant: Mutant, by_line: dict[tuple[str, int], list[str]], tests: dict[str, dict[str, Any]]
+) -> list[str]:
+    """Names of all tests that reach the change, fast ones first.
+
+    A line of a module or of a class runs when it is imported, so that every test of the module's functions counts;
+    those that reach the next line come first, which is within the function if the change is in its defaults.
+    """
+    file = str(mutant.path.relative_to(SOURCE))
+    if mutant.function:
+        return by_line[file, mutant.line] or by_line[file, mutant.function]  # a line within an expression
+    lines = sorted(line for path, line in by_line if path == file)
+    following = next((line for line in lines if line > mutant.line), 0)
+    others = {name for line in lines for name in by_line[file, line]}
+    return [
+        *by_line[file, following],
+        *sorted(others - set(by_line[file, following]), key=lambda name: tests[name]["seconds"]),
+    ]
+
+
+def _in_turn(names: list[str]) -> list[str]:
+    """The first of each file, then the second of each file, and so on."""
+    seen: Counter[str] = Counter()
+    turns = []
+    for name in names:
+        file = name.partition("::")[0]
+        turns.append((seen[file], name))
+        seen[file] += 1
+    return [name for _, name in sorted(turns, key=lambda turn: turn[0])]
 
 
 def _report(sample: list[Mutant], known: dict[str, dict[str, Any]]) -> None:
@@ -170,20 +193,30 @@ def _report(sample: list[Mutant], known: dict[str, dict[str, Any]]) -> None:
     outcomes = {mutant.key: known[mutant.key]["outcome"] for mutant in sample}
     noticed = [key for key, outcome in outcomes.items() if outcome in ("killed", "timeout")]
     survivors = [key for key, outcome in outcomes.items() if outcome in ("survived", "no test")]
-    same = [key for key in survivors if key in judged]
+    same = [key for key in survivors if _reason(key, judged)]
     print(f"\n{len(outcomes)} changes: {dict(Counter(outcomes.values()))}")
-    for label, without in (("all", 0), ("without those that change nothing", len(same))):
-        tried = len(noticed) + len(survivors) - without
+    rows = [("all", noticed, survivors), ("without those that change nothing", noticed, set(survivors) - set(same))]
+    for package in PACKAGES:
+        of = [[key for key in keys if key.startswith(f"{package}/")] for keys in rows[1][1:]]
+        rows.append((f"{package}/ without those that change nothing", *of))
+    for label, yes, no in rows:
+        tried = len(yes) + len(no)
         if tried < 2:
             continue
-        interval = proportion_interval(len(noticed), tried).interval
-        share = len(noticed) / tried
+        interval = proportion_interval(len(yes), tried).interval
+        share = len(yes) / tried
         print(
             f"score, {label}: {share:.1%} of {tried} ({interval.lower:.1%} to {interval.upper:.1%}, {interval.method})"
         )
     for key in sorted(survivors):
         what = "survived" if outcomes[key] == "survived" else "no test "
-        print(f"{what}: {key}" + (f"\n          judged: {judged[key]}" if key in judged else ""))
+        reason = _reason(key, judged)
+        print(f"{what}: {key}" + (f"\n          judged: {reason}" if reason else ""))
+
+
+def _reason(key: str, judged: dict[str, str]) -> str:
+    """Why no test can notice the change, as judged for it or for its whole line; empty where it was not."""
+    return judged.get(key) or judged.get(key.rpartition(" [")[0]) or ""
 
 
 if __name__ == "__main__":

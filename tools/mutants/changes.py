@@ -120,8 +120,10 @@ class _Same(ast.Not):
 
 
 def _code(node: ast.AST, function: int) -> Iterator[tuple[ast.AST, int]]:
-    """All nodes but annotations, messages of errors, and formats of texts, each with the function it stands in."""
-    if isinstance(node, ast.Raise | ast.JoinedStr | ast.Assert):
+    """All nodes but annotations, messages, assertions and `strict=`, each with the function that it stands in."""
+    if isinstance(node, ast.Raise | ast.JoinedStr | ast.Assert) or (
+        isinstance(node, ast.keyword) and node.arg == "strict"
+    ):
         return
     yield node, function
     for name, value in ast.iter_fields(node):

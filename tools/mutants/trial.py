@@ -98,7 +98,9 @@ def in_child(run: Callable[[], int], most: float) -> tuple[str, float]:
 def _run(mutant: Mutant, items: list[pytest.Item], functions: list[FunctionType]) -> int:
     """1 as soon as a test fails, else 0."""
     if not put_in(mutant, functions):
-        return 70
+        if mutant.module in sys.modules:
+            return 70
+        sys.meta_path.insert(0, _Finder(mutant))  # a test is going to import it
     for item, following in zip(items, [*items[1:], None], strict=True):
         if any(report.failed for report in runtestprotocol(item, log=False, nextitem=following)):
             return 1

@@ -82,7 +82,8 @@ def rate_interval(
     """Sum of totals over sum of counts, such as nats per token: a ratio estimator, linearised over sequences.
 
     Fewer than 30 sequences get the wider of t and skew-corrected t, with each one's influence corrected for its
-    leverage.
+    leverage: divided by what the others hold of all counts, as the jackknife does (HC3, MacKinnon and White 1985).
+    Sequences of equal counts get the interval of their mean.
 
     Args:
         totals: One total per sequence.
@@ -109,7 +110,7 @@ def rate_interval(
         return proportion_interval(n if rate else 0, n, level=level)
     influence = (sums - rate * sizes) / sizes.mean()
     if n < _SMALL_RATE:
-        influence = influence / np.sqrt(np.maximum(1 - sizes / sizes.sum(), 1e-12))
+        influence = influence * (1 - 1 / n) / np.maximum(1 - sizes / sizes.sum(), 1e-12)
         influence = influence - influence.mean()
     _, errors, lower, upper = _skewness_corrected(influence[:, None], level, wider=n < _SMALL_RATE)
     method = f"linearised, {WIDER if n < _SMALL_RATE else SKEWED}"

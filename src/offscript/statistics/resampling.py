@@ -169,7 +169,7 @@ def percentile_bounds(draws: FloatArray, level: float) -> tuple[FloatArray, Floa
     They are not interpolated, so that infinite draws stay exact.
     """
     resamples, tail = len(draws), (1 - level) / 2
-    first = max(0, math.floor((resamples + 1) * tail) - 1)
+    first = max(0, math.floor((resamples + 1) * tail + 1e-9) - 1)  # (1 - 0.9) / 2 is less than 0.05
     ordered = np.partition(draws, [first, resamples - 1 - first], axis=0)
     return ordered[first], ordered[resamples - 1 - first]
 
