@@ -8,7 +8,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import integrate
+from scipy import integrate, stats
 
 from offscript.corpora import WordVocabulary
 from offscript.errors import OffscriptError
@@ -19,6 +19,8 @@ from offscript.measures.text_distance import CHANCE, TextDistance, TextDistanceS
 from offscript.measures.text_distance.encoders import LEXICAL, chosen_encoder, encode
 from offscript.measures.text_distance.estimation import (
     SCALE,
+    Distance,
+    Histograms,
     cluster,
     divergence_frontier,
     mauve,
@@ -26,6 +28,7 @@ from offscript.measures.text_distance.estimation import (
     principal,
 )
 from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
+from offscript.statistics import proportion_interval
 
 WORDS = [f"w{number}" for number in range(30)]
 
@@ -171,3 +174,145 @@ def test_an_encoder_of_a_name_is_kept_and_one_that_is_missing_is_refused() -> No
 def test_few_texts_are_refused() -> None:
     with pytest.raises(OffscriptError, match="more --samples"):
         measure_distance(np.zeros((5, 2)), np.zeros((5, 2)), seed=1)
+
+
+def test_principal_components_keep_nine_tenths_of_the_variance() -> None:
+    draws = np.random.default_rng(5)
+    vectors = draws.normal(size=(200, 6)) * np.array([10.0, 5.0, 3.0, 1.0, 0.5, 0.1]) + 7
+    found = principal(vectors)
+    centred = vectors - vectors.mean(axis=0)
+    variances = np.sort(np.linalg.eigvalsh(centred.T @ centred))[::-1]
+    shares = variances.cumsum() / variances.sum()
+    count = int((shares < 0.9).sum()) + 1
+    assert found.shape == (200, count)
+    assert (found**2).sum(axis=0) == pytest.approx(variances[:count])
+    assert abs(found.T @ found - np.diag(variances[:count])).max() < 1e-6 * variances[0]
+    wide = principal(draws.normal(size=(300, 90)))
+    assert wide.shape == (300, 50)
+    assert principal(np.ones((4, 3))).shape[0] == 4
+
+
+def _lloyd(vectors: np.ndarray, centres: np.ndarray) -> np.ndarray:
+    """Plain k-means from given centres, up to thirty rounds."""
+    labels = None
+    for _ in range(30):
+        nearest = np.array([int(((vector - centres) ** 2).sum(axis=1).argmin()) for vector in vectors])
+        if labels is not None and (nearest == labels).all():
+            break
+        labels = nearest
+        for number in set(labels.tolist()):
+            centres[number] = vectors[labels == number].mean(axis=0)
+    return np.asarray(labels)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_clusters_are_those_of_plain_k_means(seed: int) -> None:
+    vectors = np.random.default_rng(seed).normal(size=(40, 3)) * 3
+    draws = np.random.default_rng(100 + seed)
+    centres = [vectors[draws.integers(40)]]
+    for _ in range(1, 5):
+        nearest = np.array([min(((vector - centre) ** 2).sum() for centre in centres) for vector in vectors])
+        centres.append(vectors[draws.choice(40, p=nearest / nearest.sum())])
+    expected = _lloyd(vectors, np.array(centres))
+    assert cluster(vectors, 5, np.random.default_rng(100 + seed)).tolist() == expected.tolist()
+    same = cluster(np.ones((6, 2)), 3, np.random.default_rng(1))
+    assert len(set(same.tolist())) == 1
+
+
+def test_histograms_add_half_a_sighting() -> None:
+    made = Histograms(np.array([0, 0, 1, 1, 2, 2]), 3)
+    sides, kept = np.arange(6) < 3, np.array([True, True, True, True, False, True])
+    first, second = made.shares(sides, kept)
+    assert first == pytest.approx(np.array([2.5, 1.5, 0.5]) / 4.5)
+    assert second == pytest.approx(np.array([0.5, 1.5, 1.5]) / 3.5)
+
+
+def test_a_frontier_of_two_coins_by_hand() -> None:
+    first, second = np.array([0.5, 0.5, 0.0]), np.array([0.2, 0.4, 0.4])
+    frontier = divergence_frontier(first, second)
+    assert frontier.shape == (49, 2)
+    for place, share in ((0, 0.01), (24, 0.5), (48, 0.99)):
+        mixed = share * first + (1 - share) * second
+        own = sum(p * math.log(p / r) for p, r in zip(first, mixed, strict=True) if p)
+        other = sum(p * math.log(p / r) for p, r in zip(second, mixed, strict=True) if p)
+        assert frontier[place].tolist() == pytest.approx([own, other])
+    x = [0.0, *np.exp(-5 * frontier[:, 0]), 1.0]
+    y = [1.0, *np.exp(-5 * frontier[:, 1]), 0.0]
+    area = sum((b - a) * (c + d) / 2 for a, b, c, d in zip(x, x[1:], y, y[1:], strict=False))
+    assert mauve(first, second) == pytest.approx(area)
+
+
+@pytest.mark.parametrize("clusterings", [1, 3])
+def test_the_figures_of_a_distance_step_by_step(clusterings: int) -> None:
+    data = np.random.default_rng(6)
+    n = 24
+    generated, real = data.normal(size=(n, 4)) + 0.8, data.normal(size=(n, 4))
+    found = measure_distance(generated, real, seed=3, clusterings=clusterings, exchanges=60)
+    draws = np.random.default_rng(3)
+    vectors = principal(np.concatenate([generated, real]))
+    labels = [cluster(vectors, 4, draws) for _ in range(clusterings)]  # 48 texts, ten for each cluster
+    sides = np.arange(2 * n) < n
+
+    def score(generated: np.ndarray, kept: np.ndarray) -> list[float]:
+        return [mauve(*Histograms(each, 4).shares(generated, kept)) for each in labels]
+
+    everything = np.ones(2 * n, dtype=bool)
+    values = score(sides, everything)
+    blocks = np.arange(n) * 20 // n
+    without = np.array([np.mean(score(sides, np.tile(blocks != block, 2))) for block in range(20)])
+    between = np.std(values, ddof=1) / math.sqrt(clusterings) if clusterings > 1 else 0.0
+    error = math.hypot(math.sqrt(19 * without.var()), between)
+    reach = stats.t.ppf(0.975, clusterings + 11) * error
+    estimate = found.figures["mauve"].estimate
+    assert estimate.value == pytest.approx(np.mean(values))
+    assert estimate.standard_error == pytest.approx(error)
+    assert estimate.interval.lower == pytest.approx(max(0.0, np.mean(values) - reach))
+    assert estimate.interval.upper == pytest.approx(min(1.0, np.mean(values) + reach))
+    swapped = []
+    for _ in range(60):
+        changed = draws.random(n) < 0.5
+        swapped.append(np.mean(score(np.concatenate([~changed, changed]), everything)))
+    beyond = sum(each <= np.mean(values) + 1e-12 for each in swapped)
+    p_value = found.figures["mauve_p"].estimate
+    assert p_value.value == (beyond + 1) / 61
+    assert p_value.interval.lower == proportion_interval(beyond, 60).interval.lower
+    assert p_value.interval.upper == max(proportion_interval(beyond, 60).interval.upper, p_value.value)
+    assert found.figures["mauve_same"].estimate.value == pytest.approx(np.mean(swapped))
+    assert found.frontier == pytest.approx(
+        np.mean([divergence_frontier(*Histograms(each, 4).shares(sides, everything)) for each in labels], axis=0)
+    )
+    learned = np.zeros(n, dtype=bool)
+    learned[draws.permutation(n)[: n // 2]] = True
+    _check_classifier(vectors, learned, found)
+
+
+def _check_classifier(vectors: np.ndarray, learned: np.ndarray, found: Distance) -> None:
+    """A linear discriminant with a ridge of a tenth of the mean variance, learned on half of the pairs."""
+    n = len(learned)
+    sides = vectors[:n][learned], vectors[n:][learned]
+    centred = np.concatenate([side - side.mean(axis=0) for side in sides])
+    spread = centred.T @ centred / (len(centred) - 2)
+    ridge = 0.1 * np.trace(spread) / len(spread)
+    difference = sides[0].mean(axis=0) - sides[1].mean(axis=0)
+    weights = np.linalg.inv(spread + ridge * np.eye(len(spread))) @ difference
+    scores = (vectors - (sides[0].mean(axis=0) + sides[1].mean(axis=0)) / 2) @ weights
+    right = ((scores[:n] > 0) * 1.0 + (scores[n:] < 0) * 1.0)[~learned] / 2
+    assert found.figures["told_apart"].estimate.value == pytest.approx(right.mean())
+    assert found.figures["told_apart"].per_item == pytest.approx(right)
+    assert np.isnan(found.scores).tolist() == [*learned, *learned]
+    assert found.scores[:n][~learned] == pytest.approx(scores[:n][~learned])
+    assert found.scores[n:][~learned] == pytest.approx(scores[n:][~learned])
+
+
+def test_how_many_texts_and_clusters() -> None:
+    vectors = np.random.default_rng(7).normal(size=(2, 20, 3))
+    assert set(measure_distance(*vectors, seed=1, exchanges=10).figures) == {
+        "mauve", "mauve_same", "mauve_p", "told_apart",
+    }  # fmt: skip
+    with pytest.raises(OffscriptError, match="cannot compare 19 generated and 19 real"):
+        measure_distance(vectors[0, :19], vectors[1, :19], seed=1)
+    with pytest.raises(OffscriptError, match="cannot compare 20 generated and 19 real"):
+        measure_distance(vectors[0], vectors[1, :19], seed=1)
+    same = measure_distance(vectors[0], vectors[0], seed=1, exchanges=10)
+    assert same.figures["told_apart"].estimate.value == pytest.approx(0.5)  # every score of a pair is a draw
+    assert same.figures["mauve"].estimate.value == pytest.approx(1.0)

@@ -9,9 +9,16 @@ packages and of the report run once with a tracer, which notes the lines that ea
 tests that reach its line run in a forked process, fast ones first, with the changed function in the place of the real
 one; the files stay as they are. Results go to a file, so that a later run goes on.
 
-Not changed: annotations, the text of messages, assertions, and `strict=` of `zip`, which is an assertion too: it can
-only notice a fault in the code around it. Survivors that no test can notice, because the program means the same, are
-named with the reason in `judged.yaml`, one change or all changes of a line.
+Not changed, because no test should have to notice:
+
+- annotations, the text of messages, and assertions;
+- `strict=` of `zip` and `frozen=` of dataclasses, which are assertions too: they stop a fault of the code around them;
+- `maxsize=` of caches: how much is kept, not what comes out;
+- the sign of `dim=-1` and `axis=-1`: the last axis of a table is also its axis 1;
+- numbers that say how a chart looks, such as `"opacity": 0.2`, in dictionaries.
+
+Survivors that no test can notice, because the program means the same, are named with the reason in `judged.yaml`, one
+change or all changes of a line.
 """
 
 from pathlib import Path

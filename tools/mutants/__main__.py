@@ -153,9 +153,7 @@ def _chosen(
     return chosen, seconds
 
 
-def _reaching(
-    mutant: Mutant, by_line: dict[tuple[str, int], list[str]], tests: dict[str, dict[str, Any]]
-) -> list[str]:
+def _reaching(mutant: Mutant, by_line: dict[tuple[str, int], list[str]], tests: dict[str, dict[str, Any]]) -> list[str]:
     """Names of all tests that reach the change, fast ones first.
 
     A line of a module or of a class runs when it is imported, so that every test of the module's functions counts;

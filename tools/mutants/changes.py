@@ -33,6 +33,9 @@ _SWAPS: dict[type[ast.AST], tuple[type[ast.AST], str]] = {
     ast.BitAnd: (ast.BitOr, "& to |"),
     ast.BitOr: (ast.BitAnd, "| to &"),
 }
+_COMPILED = ("compiled", "elementwise", "summing")  # machine code is made anew only when the module is imported
+_GUARDS = ("strict", "frozen", "maxsize")
+_LOOKS = ("opacity", "size", "dx", "dy", "strokeDash", "strokeWidth", "fontWeight", "labelAngle", "symbolOpacity")
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,8 @@ class Mutant:
         line: Of that place.
         change: What becomes of it.
         text: The line as it stands.
-        function: The first line of the innermost function around it; 0 where the module or a class is.
+        function: The first line of the innermost function around it; 0 where the module or a class is, or where the
+            function becomes machine code: then the module must be imported anew.
     """
 
     path: Path
@@ -120,18 +124,39 @@ class _Same(ast.Not):
 
 
 def _code(node: ast.AST, function: int) -> Iterator[tuple[ast.AST, int]]:
-    """All nodes but annotations, messages, assertions and `strict=`, each with the function that it stands in."""
-    if isinstance(node, ast.Raise | ast.JoinedStr | ast.Assert) or (
-        isinstance(node, ast.keyword) and node.arg == "strict"
-    ):
+    """All nodes that tests should notice a change of, each with the function that it stands in (see `mutants`)."""
+    if isinstance(node, ast.Raise | ast.JoinedStr | ast.Assert):
+        return
+    if isinstance(node, ast.keyword) and node.arg in ("dim", "axis") and isinstance(node.value, ast.UnaryOp):
+        yield node.value.operand, function  # the number, not its sign
         return
     yield node, function
-    for name, value in ast.iter_fields(node):
-        if name in ("annotation", "returns", "type_params"):
-            continue
+    for name, child in _children(node):
         within = function
         if name == "body" and isinstance(node, ast.FunctionDef):
             within = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-        for child in value if isinstance(value, list) else [value]:
-            if isinstance(child, ast.AST):
-                yield from _code(child, within)
+            if any(ast.unparse(decorator) in _COMPILED for decorator in node.decorator_list):
+                within = 0
+        yield from _code(child, within)
+
+
+def _children(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    """What a node is made of, without annotations, guards and looks, and the name of the field."""
+    if isinstance(node, ast.Dict):
+        for key, part in zip(node.keys, node.values, strict=True):
+            if not (isinstance(key, ast.Constant) and key.value in _LOOKS and _is_number(part)):
+                yield "values", part
+        return
+    if isinstance(node, ast.keyword) and node.arg in _GUARDS:
+        return
+    for name, value in ast.iter_fields(node):
+        if name not in ("annotation", "returns", "type_params"):
+            for child in value if isinstance(value, list) else [value]:
+                if isinstance(child, ast.AST):
+                    yield name, child
+
+
+def _is_number(node: ast.AST) -> bool:
+    """Whether a value is a number, or a list of numbers."""
+    parts = node.elts if isinstance(node, ast.List) else [node]
+    return all(isinstance(part.operand if isinstance(part, ast.UnaryOp) else part, ast.Constant) for part in parts)

@@ -8,6 +8,7 @@ import importlib.util
 import os
 import resource
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -133,8 +134,12 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 def import_changed(mutant: Mutant, names: list[str]) -> int:
     """pytest's exit code for some tests, in a process that has not imported the module yet."""
+    import numba
+
     sys.meta_path.insert(0, _Finder(mutant))
-    code = int(pytest.main(["-x", *OPTIONS, *names]))
+    with tempfile.TemporaryDirectory() as folder:
+        numba.config.CACHE_DIR = folder  # machine code that was kept is that of the unchanged module
+        code = int(pytest.main(["-x", *OPTIONS, *names]))
     return 1 if code == 2 else code  # a module that cannot be imported is noticed
 
 

@@ -116,7 +116,7 @@ class Tables:
         self.windows, self._group = windows, torch.arange(sentences) * groups // sentences
         self.sizes = torch.bincount(self._group, minlength=groups).double()  # [groups]
         self._window = torch.cat([torch.full((len(span),), number) for number, span in enumerate(windows)])
-        self._share = torch.cat([torch.full((len(span),), 1 / len(span)) for span in windows]).double()
+        self._share = torch.cat([torch.full((len(span),), 1 / len(span), dtype=torch.float64) for span in windows])
         shape = (groups, len(windows), classes)
         self.own, self.given, self.drawn, self.text = (torch.zeros(shape, dtype=torch.float64) for _ in range(4))
 
