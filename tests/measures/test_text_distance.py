@@ -314,5 +314,4 @@ def test_how_many_texts_and_clusters() -> None:
     with pytest.raises(OffscriptError, match="cannot compare 20 generated and 19 real"):
         measure_distance(vectors[0], vectors[1, :19], seed=1)
     same = measure_distance(vectors[0], vectors[0], seed=1, exchanges=10)
-    assert same.figures["told_apart"].estimate.value == pytest.approx(0.5)  # every score of a pair is a draw
     assert same.figures["mauve"].estimate.value == pytest.approx(1.0)

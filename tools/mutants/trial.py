@@ -34,46 +34,37 @@ class Trials:
 
     def __init__(self, changes: Sequence[tuple[Mutant, list[str], float]], note: Noted) -> None:
         self._changes, self._note = changes, note
+        self._sound: set[str] = set()
+        self._unsound: set[str] = set()
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Fork for every change; True keeps pytest from running the tests itself."""
         items = {item.nodeid: item for item in session.items}
         functions = [each for each in gc.get_objects() if isinstance(each, FunctionType)]
         gc.freeze()
-        used = {name for _, names, _ in self._changes for name in names}
-        sound = _sound([item for name, item in items.items() if name in used])
         for mutant, names, seconds in self._changes:
-            chosen = [items[name] for name in names if name in sound]
-            if not chosen:
-                self._note(mutant, "no test", 0.0)
-                continue
-            run = functools.partial(_run, mutant, chosen, functions)
-            self._note(mutant, *in_child(run, SPARE * seconds + 10))
+            self._note(mutant, *self._try(mutant, [items[name] for name in names if name in items], seconds, functions))
         return True
 
-
-def _sound(items: list[pytest.Item]) -> set[str]:
-    """Names of the tests that pass in a forked process without any change; others would tell nothing."""
-    reader, writer = os.pipe()
-
-    def run() -> int:
-        with os.fdopen(writer, "w", encoding="utf-8") as stream:
-            for item, following in zip(items, [*items[1:], None], strict=True):
-                if not any(report.failed for report in runtestprotocol(item, log=False, nextitem=following)):
-                    stream.write(item.nodeid + "\n")
-        return 0
-
-    # One child reads while the other writes: a pipe holds too little for all names.
-    child = os.fork()
-    if child == 0:
-        os.close(reader)
-        in_child(run, 36_000)
-        os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader, encoding="utf-8") as stream:
-        names = set(stream.read().split("\n")) - {""}
-    os.waitpid(child, 0)
-    return names
+    def _try(
+        self, mutant: Mutant, items: list[pytest.Item], seconds: float, functions: list[FunctionType]
+    ) -> tuple[str, float]:
+        """What becomes of a change; tests that fail in a forked process without any change tell nothing."""
+        while items := [item for item in items if item.nodeid not in self._unsound]:
+            reader, writer = os.pipe()
+            outcome, taken = in_child(functools.partial(_run, mutant, items, functions, writer), SPARE * seconds + 10)
+            os.close(writer)
+            with os.fdopen(reader, encoding="utf-8") as stream:
+                noticed = stream.read()
+            if outcome != "killed" or noticed in self._sound:
+                return outcome, taken
+            (item,) = (each for each in items if each.nodeid == noticed)
+            alone, _ = in_child(functools.partial(_run, None, [item], functions, None), SPARE * seconds + 10)
+            if alone == "survived":
+                self._sound.add(noticed)
+                return outcome, taken
+            self._unsound.add(noticed)
+        return "no test", 0.0
 
 
 def in_child(run: Callable[[], int], most: float) -> tuple[str, float]:
@@ -96,14 +87,16 @@ def in_child(run: Callable[[], int], most: float) -> tuple[str, float]:
     return _OUTCOMES.get(os.waitstatus_to_exitcode(status), "broken"), seconds
 
 
-def _run(mutant: Mutant, items: list[pytest.Item], functions: list[FunctionType]) -> int:
-    """1 as soon as a test fails, else 0."""
-    if not put_in(mutant, functions):
+def _run(mutant: Mutant | None, items: list[pytest.Item], functions: list[FunctionType], noticed: int | None) -> int:
+    """1 as soon as a test fails, whose name goes to the file `noticed`, else 0; without a change if there is none."""
+    if mutant is not None and not put_in(mutant, functions):
         if mutant.module in sys.modules:
             return 70
         sys.meta_path.insert(0, _Finder(mutant))  # a test is going to import it
     for item, following in zip(items, [*items[1:], None], strict=True):
         if any(report.failed for report in runtestprotocol(item, log=False, nextitem=following)):
+            if noticed is not None:
+                os.write(noticed, item.nodeid.encode())
             return 1
     return 0
 
