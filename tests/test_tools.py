@@ -58,3 +58,49 @@ def test_links_lead_somewhere(repository_tool: Tool, tmp_path: Path, link: str, 
     (tmp_path / "other.html").write_text('<h1 id="there">a</h1>')
     faults = repository_tool("check_links").broken_links(tmp_path)
     assert [fault.rpartition(": ")[2] for fault in faults] == ([told] if told else [])
+
+
+MUTATED = '''
+"""Nothing of this: 1."""
+ROWS_AT_ONCE = 64
+LIMIT = 3
+
+@dataclass(frozen=True)
+class Row:
+    size: int = 5
+
+def middle(rows: int = 2, *, batch_size: int = 512) -> int:
+    if rows < LIMIT and not rows:
+        raise ValueError(f"{rows + 1} rows")
+    for one, other in zip([1], [2], strict=True):
+        table = {"opacity": 0.2, "at": lambda: one.sum(dim=-1)}
+    return -rows // 2
+'''
+
+
+def test_changes_leave_out_what_no_test_should_notice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.syspath_prepend(Path(__file__).parent.parent / "tools")
+    changes = pytest.importorskip("mutants.changes")
+    path = tmp_path / "module.py"
+    path.write_text(MUTATED)
+    made = changes.mutants_of(path)
+    assert sorted((each.line, each.change) for each in made) == [
+        (4, "3 to 4"),
+        (8, "5 to 6"),
+        (10, "2 to 3"),
+        (11, "< to <="),
+        (11, "and to or"),
+        (11, "not x to x"),
+        (13, "1 to 2"),
+        (13, "2 to 3"),
+        (14, "1 to 2"),  # the number of `dim=-1`, not its sign
+        (15, "-x to x"),
+        (15, "// to *"),
+        (15, "2 to 3"),
+    ]
+    assert {each.function for each in made if each.line in (4, 8, 10)} == {0}
+    assert {each.function for each in made if each.line > 10} == {10}
+    (changed,) = (each for each in made if each.change == "// to *")
+    names: dict[str, Any] = {"dataclass": lambda **_: lambda given: given}
+    exec(changed.code(), names)
+    assert names["middle"](4) == -8

@@ -132,7 +132,7 @@ def test_a_calibrated_model_may_have_no_calibration_error() -> None:
                 excluded += interval.lower > 0
             else:
                 held += interval.lower == 0
-    assert held >= 93
+    assert held >= 88  # 95 %, and three standard errors
     assert excluded >= 90
 
 
@@ -236,7 +236,7 @@ def test_groups_that_all_agree_are_trials() -> None:
     assert scores["macro_f1"].interval.lower == proportion_interval(10, 10).interval.lower
 
 
-def test_a_calibration_error_is_mirrored_below_and_begins_at_0_where_chance_would_bring_it() -> None:
+def test_a_calibration_error_loses_what_chance_adds_and_begins_at_0_where_chance_would_bring_it() -> None:
     generator = np.random.default_rng(5)
     confidence = generator.uniform(0.4, 1, 400)
     probabilities = np.column_stack([confidence, 1 - confidence, np.zeros(400)])
@@ -246,7 +246,8 @@ def test_a_calibration_error_is_mirrored_below_and_begins_at_0_where_chance_woul
         found = classification_scores(run, seed=1, resamples=199)["calibration_error"]
         weights = resampling_counts(400, 199, np.random.default_rng(1)) / 400
         draws = np.sort(np.abs(weights @ run.calibration_gaps()).sum(axis=1))
-        assert found.interval.upper == pytest.approx(max(draws[194], found.value))
+        added = max(0.0, draws.mean() - found.value)
+        assert found.interval.upper == pytest.approx(max(draws[194] - added, found.value))
         if shift:
             assert found.interval.lower == pytest.approx(2 * found.value - draws[194])
         else:

@@ -13,7 +13,8 @@ Not changed, because no test should have to notice:
 
 - annotations, the text of messages, and assertions;
 - `strict=` of `zip` and `frozen=` of dataclasses, which are assertions too: they stop a fault of the code around them;
-- `maxsize=` of caches: how much is kept, not what comes out;
+- `maxsize=` of caches, the default of `batch_size`, and constants whose names end in `AT_ONCE`, `ELEMENTS`, `_CHUNK` or
+  `_PIECE`: how much is held at once, not what comes out (tests set them to small numbers and compare);
 - the sign of `dim=-1` and `axis=-1`: the last axis of a table is also its axis 1;
 - numbers that say how a chart looks, such as `"opacity": 0.2`, in dictionaries.
 

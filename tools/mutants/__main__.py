@@ -68,6 +68,7 @@ def _load_libraries() -> None:
     """What every child would import again; nothing of offscript, whose modules are changed."""
     sys.path.insert(0, str(SOURCE))
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+    os.environ["HF_HUB_OFFLINE"] = "1"  # read once, when transformers is imported
     for name in ("numpy", "scipy.stats", "torch", "numba", "pydantic", "hypothesis", "pytest", "transformers"):
         with contextlib.suppress(ImportError):
             importlib.import_module(name)

@@ -34,6 +34,7 @@ _SWAPS: dict[type[ast.AST], tuple[type[ast.AST], str]] = {
     ast.BitOr: (ast.BitAnd, "| to &"),
 }
 _COMPILED = ("compiled", "elementwise", "summing")  # machine code is made anew only when the module is imported
+_AMOUNTS = ("AT_ONCE", "ELEMENTS", "_CHUNK", "_PIECE")
 _GUARDS = ("strict", "frozen", "maxsize")
 _LOOKS = ("opacity", "size", "dx", "dy", "strokeDash", "strokeWidth", "fontWeight", "labelAngle", "symbolOpacity")
 
@@ -141,19 +142,35 @@ def _code(node: ast.AST, function: int) -> Iterator[tuple[ast.AST, int]]:
 
 
 def _children(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
-    """What a node is made of, without annotations, guards and looks, and the name of the field."""
+    """What a node is made of, without annotations, guards, amounts and looks, and the name of the field."""
     if isinstance(node, ast.Dict):
-        for key, part in zip(node.keys, node.values, strict=True):
-            if not (isinstance(key, ast.Constant) and key.value in _LOOKS and _is_number(part)):
-                yield "values", part
-        return
-    if isinstance(node, ast.keyword) and node.arg in _GUARDS:
-        return
-    for name, value in ast.iter_fields(node):
-        if name not in ("annotation", "returns", "type_params"):
-            for child in value if isinstance(value, list) else [value]:
-                if isinstance(child, ast.AST):
-                    yield name, child
+        pairs = zip(node.keys, node.values, strict=True)
+        yield from (("values", part) for key, part in pairs if not (_is_look(key) and _is_number(part)))
+    elif isinstance(node, ast.arguments):
+        yield from (("defaults", default) for name, default in _defaults(node) if name != "batch_size")
+    elif not _is_guard_or_amount(node):
+        for name, value in ast.iter_fields(node):
+            if name not in ("annotation", "returns", "type_params"):
+                children = value if isinstance(value, list) else [value]
+                yield from ((name, child) for child in children if isinstance(child, ast.AST))
+
+
+def _is_look(key: ast.AST | None) -> bool:
+    return isinstance(key, ast.Constant) and key.value in _LOOKS
+
+
+def _is_guard_or_amount(node: ast.AST) -> bool:
+    if isinstance(node, ast.Assign):
+        return ast.unparse(node.targets[0]).endswith(_AMOUNTS)
+    return isinstance(node, ast.keyword) and node.arg in _GUARDS
+
+
+def _defaults(node: ast.arguments) -> Iterator[tuple[str, ast.AST]]:
+    """Arguments that have a default, and the default."""
+    placed = [*node.posonlyargs, *node.args]
+    pairs = [*zip(placed[len(placed) - len(node.defaults) :], node.defaults, strict=True)]
+    pairs += [(name, default) for name, default in zip(node.kwonlyargs, node.kw_defaults, strict=True) if default]
+    return ((argument.arg, default) for argument, default in pairs)
 
 
 def _is_number(node: ast.AST) -> bool:

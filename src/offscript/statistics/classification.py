@@ -298,15 +298,18 @@ def _share(value: float, trials: float) -> Interval:
 
 
 def _calibration_interval(run: Classification, estimate: Estimate, draws: FloatArray, seed: int) -> Estimate:
-    """The bootstrap's interval with its lower end mirrored at the value, for sampling adds to a sum of absolute values.
+    """The bootstrap's interval without what resampling adds, for chance makes a sum of absolute values larger.
 
-    It begins at 0 where perfect calibration would bring as large an error in 1 of 40 samples.
+    The lower end is mirrored at the value: sampling has added to that once, and resampling twice. The upper end loses
+    what resampling has added on average. It begins at 0 where perfect calibration would bring as large an error in 1 of
+    20 samples. At 100 items that covers .93 to .97 for errors of 0 to .3.
     """
-    value, upper = estimate.value, estimate.interval.upper
-    lower = max(0.0, 2 * value - float(percentile_bounds(draws, _LEVEL)[1]))
-    if value <= float(np.quantile(_calibrated(run, seed), (1 + _LEVEL) / 2)):
+    value = estimate.value
+    highest, added = float(percentile_bounds(draws, _LEVEL)[1]), max(0.0, float(draws.mean()) - value)
+    lower, upper = max(0.0, 2 * value - highest), highest - added
+    if value <= float(np.quantile(_calibrated(run, seed), _LEVEL)):
         lower = 0.0
-    method = f"{_METHOD}, mirrored below, or from 0"
+    method = f"{_METHOD}, bias taken off, or from 0"
     return Estimate(value, estimate.standard_error, Interval(min(lower, value), max(upper, value), _LEVEL, method))
 
 
