@@ -1,5 +1,6 @@
 """The checker: verdicts on documents written for the test, and an answer to whatever is asked of whatever documents."""
 
+import itertools
 import json
 import zlib
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from offscript.factcheck.almanac import almanac_facts, draw_claims
+from offscript.factcheck.batch import evidence_of
 from offscript.factcheck.checked import Check, Verdict
 from offscript.factcheck.checking import CLAIM_CHARACTERS, Checker, build_checker, in_context, query_words
 from offscript.factcheck.documents import Document
@@ -158,3 +160,32 @@ def test_whatever_is_asked_of_whatever_there_is_an_answer(claim: str, written: l
     assert check.verdict in Verdict
     for each in check.evidence:
         assert check.documents[each.document].sentences[each.sentence].stance.unrelated <= 0.5
+
+
+@pytest.mark.parametrize("stance", ["offscript/inference", "lexical"])
+def test_every_verdict_that_decides_marks_its_sentence(tmp_path: Path, stance: str) -> None:
+    towns = {"Velden": ("Ada Lindholm", 1911, "Tamsin"), "Orsk": ("Ivo Brandl", 1850, "Carrow")}
+    documents = [
+        Document(
+            name.lower(),
+            name,
+            f"{name} is a town on the {river}. Its mayor is {mayor}. The town was founded in {year}. It has two ports.",
+        )
+        for name, (mayor, year, river) in towns.items()
+    ]
+    checker = Checker([LocalIndex(build_index(documents, tmp_path / "index"))], stance=stance_model(stance))
+    decided = 0
+    for name, wording, values in itertools.product(
+        towns,
+        ("Its mayor is {}.", "The mayor of {name} is {}.", "{name} was founded in {}.", "{name} lies on the {}."),
+        zip(*towns.values(), strict=True),
+    ):
+        for value in values:
+            check = checker.check(wording.format(value, name=name))
+            assert (check.deciding is None) == (check.verdict is Verdict.unknown)
+            assert check.deciding is None or check.deciding in check.evidence
+            marked = [quote["deciding"] for quote in evidence_of(check)]
+            assert sum(marked) == (check.deciding is not None)
+            assert (check.to_json()["deciding"] is None) == (check.deciding is None)
+            decided += check.deciding is not None
+    assert decided >= 8

@@ -18,6 +18,7 @@ from offscript.factcheck.index import build_index
 from offscript.factcheck.sources.local import LocalIndex
 from offscript.factcheck.stance.registry import stance_model
 from offscript.factcheck.texts.checking import between, check_text, find_claims
+from offscript.factcheck.texts.clauses import without_comment
 from offscript.factcheck.texts.english import NOT_ENGLISH, is_english
 from offscript.factcheck.texts.reading import read_text
 from offscript.factcheck.texts.standing import split_claims, stand_alone
@@ -52,6 +53,43 @@ def test_who_is_a_person_is_told_by_the_words_around_the_name() -> None:
 
 
 @pytest.mark.parametrize(
+    ("sentences", "last"),
+    [
+        (["Ann Lee is a poet born in Rome.", "In 1902 she moved to Oslo."], "In 1902 Ann Lee moved to Oslo."),
+        (["Oslo is a city.", "According to the census it has 7 parks."], "According to the census Oslo has 7 parks."),
+        (["Oslo is a city.", "It is a cold morning."], "It is a cold morning."),
+        (["Oslo is a city.", "The harbour was built in 1900."], "The harbour was built in 1900."),
+        (["Oslo is a city.", "Queen Ada loved the city.", "The city lies inland."], "Oslo lies inland."),
+    ],
+)
+def test_names_are_put_where_they_are_meant(sentences: list[str], last: str) -> None:
+    assert stand_alone(sentences)[-1] == last
+
+
+@pytest.mark.parametrize(
+    ("sentence", "stated"),
+    [
+        (
+            "Ann Lee won the prize in 1933 and, if you ask me, she should have had it twice.",
+            "Ann Lee won the prize in 1933.",
+        ),
+        (
+            "The largest island is Pell Island, and I could not take my eyes off it.",
+            "The largest island is Pell Island.",
+        ),
+        ("Oslo, they say, has 7 parks.", "Oslo has 7 parks."),
+        (
+            "Water boils at 100 degrees, if the pressure is normal.",
+            "Water boils at 100 degrees, if the pressure is normal.",
+        ),
+        ("Oslo, and I mean Oslo.", "Oslo, and I mean Oslo."),
+    ],
+)
+def test_comments_are_left_out(sentence: str, stated: str) -> None:
+    assert without_comment(sentence) == stated
+
+
+@pytest.mark.parametrize(
     ("sentence", "claims"),
     [
         ("Ann Lee was born in Rome and died in Oslo.", ["Ann Lee was born in Rome.", "Ann Lee died in Oslo."]),
@@ -64,9 +102,14 @@ def test_who_is_a_person_is_told_by_the_words_around_the_name() -> None:
         (
             "The Treaty of Rome, which was signed in 1957, created the EEC and entered into force in 1958.",
             [
-                "The Treaty of Rome, which was signed in 1957, created the EEC.",
+                "The Treaty of Rome created the EEC.",
                 "The Treaty of Rome entered into force in 1958.",
+                "The Treaty of Rome was signed in 1957.",
             ],
+        ),
+        (
+            "Ann Lee crossed the Carrow Viaduct, which has nineteen arches.",
+            ["Ann Lee crossed the Carrow Viaduct.", "The Carrow Viaduct has nineteen arches."],
         ),
         ('He said "it was good and was cheap" in May.', ['He said "it was good and was cheap" in May.']),
     ],

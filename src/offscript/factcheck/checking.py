@@ -32,7 +32,7 @@ from offscript.factcheck.stance.registry import stance_model
 from offscript.factcheck.stance.stance import UNRELATED, Stance, StanceModel
 from offscript.factcheck.stance.tokens import STOP_WORDS
 from offscript.factcheck.texts.english import NOT_ENGLISH, is_english
-from offscript.factcheck.verdict import VerdictModel, deciding_sentence, telling_sentences, verdict_model
+from offscript.factcheck.verdict import VerdictModel, evidence_of_verdict, verdict_model
 
 if TYPE_CHECKING:
     from offscript.factcheck.sources.engines import WebSearch
@@ -112,8 +112,8 @@ class Checker:
         documents = reading.documents
         probabilities = UNJUDGED if not_judged else self.verdicts.probabilities(text, reading)
         verdict = self.verdicts.decide(probabilities)
-        evidence = telling_sentences(
-            documents, self.verdicts.document_weights(text, documents), leaning=_leaning(probabilities)
+        evidence, deciding = evidence_of_verdict(
+            documents, self.verdicts.document_weights(text, documents), verdict, leaning=_leaning(probabilities)
         )
         return Check(
             claim=text,
@@ -126,7 +126,7 @@ class Checker:
             by_kind=self.verdicts.stances_by_kind(documents),
             seconds=time.perf_counter() - begun,
             not_judged=not_judged,
-            deciding=deciding_sentence(documents, evidence, verdict),
+            deciding=deciding,
             calibrated_on=self.verdicts.calibrated_on,
         )
 

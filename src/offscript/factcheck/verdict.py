@@ -48,6 +48,7 @@ MOST_EVIDENCE = 5
 """FEVER looks at the first five sentences."""
 MOST_UNRELATED = 0.5
 DISCUSSED = 0.1
+LEAST_SHARE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -223,17 +224,49 @@ def telling_sentences(
     return tuple(Evidence(places[place][0], places[place][1].number) for place in order if strengths[place] > 0)
 
 
+def evidence_of_verdict(
+    documents: Sequence[CheckedDocument], weights: NDArray[np.float64], verdict: Verdict, *, leaning: float = 0.0
+) -> tuple[tuple[Evidence, ...], Evidence | None]:
+    """The most telling sentences, and among them the one that decides, which every verdict that decides has.
+
+    Args:
+        documents: What was read.
+        weights: How much each document's word counts [documents].
+        verdict: What it came to.
+        leaning: From −1 (refuted) to 1 (supported): how far the probabilities lean.
+
+    Returns:
+        The evidence, and the deciding sentence, none where the verdict is open.
+    """
+    evidence = telling_sentences(documents, weights, leaning=leaning)
+    deciding = deciding_sentence(documents, weights, verdict)
+    if deciding is not None and deciding not in evidence:
+        evidence = (deciding, *evidence[: MOST_EVIDENCE - 1])
+    return evidence, deciding
+
+
 def deciding_sentence(
-    documents: Sequence[CheckedDocument], evidence: Sequence[Evidence], verdict: Verdict
+    documents: Sequence[CheckedDocument], weights: NDArray[np.float64], verdict: Verdict
 ) -> Evidence | None:
-    """The first sentence of the evidence that speaks for the verdict rather than against it; none where it is open."""
+    """Of all sentences that were read the one that speaks most for the verdict; none where that is open.
+
+    A verdict may rest on sentences that tell little one by one, such as a name in one and `It` in the next. Then the
+    one that is nearest to the claim is marked. Of two that take the side equally, that which has more of the claim's
+    words decides: what a sentence does not side with, it discusses as far as it shares the claim's words.
+    """
     if verdict is Verdict.unknown:
         return None
-    for each in evidence:
-        stance = documents[each.document].sentences[each.sentence].stance
-        if (stance.agree > stance.disagree) == (verdict is Verdict.supported):
-            return each
-    return None
+    supported = verdict is Verdict.supported
+    best, chosen = 0.0, None
+    for number, document in enumerate(documents):
+        for sentence in document.sentences:
+            stance = sentence.stance
+            side, other = (stance.agree, stance.disagree) if supported else (stance.disagree, stance.agree)
+            shared = stance.discuss / max(stance.discuss + stance.unrelated, LEAST_SHARE)
+            told = (side if side > other else DISCUSSED * side) * (1 + shared) + DISCUSSED**2 * stance.discuss
+            if weights[number] * told > best:
+                best, chosen = float(weights[number] * told), Evidence(number, sentence.number)
+    return chosen
 
 
 def _strength(stance: Stance, leaning: float) -> float:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
-from offscript.factcheck.checked import Check, CheckedDocument, CheckedSentence, Verdict
+from offscript.factcheck.checked import Check, CheckedDocument, CheckedSentence, Evidence, Verdict
 from offscript.factcheck.documents.document import Document
 from offscript.factcheck.sources import Kind
 from offscript.factcheck.stance.stance import STANCES, Stance
@@ -188,12 +188,9 @@ def _quotes(check: Check) -> list[Quote]:
     for number, place in ((evidence.document, evidence.sentence) for evidence in check.evidence):
         checked = check.documents[number]
         found = next((sentence for sentence in checked.sentences if sentence.number == place), None)
-        if found is not None and (check.deciding is None or found.stance.label != UNSHADED):
+        deciding = check.deciding == Evidence(number, place)
+        if found is not None and (check.deciding is None or deciding or found.stance.label != UNSHADED):
             link = document_link(check.claim, number, sentence=place)
-            deciding = check.deciding is not None and (number, place) == (
-                check.deciding.document,
-                check.deciding.sentence,
-            )
             quotes.append(Quote(to_passage(found, TEASER * 2), title_of(checked.document), link, deciding))
     return quotes
 

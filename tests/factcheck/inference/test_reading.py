@@ -17,7 +17,7 @@ from offscript.factcheck.inference.verdict import FEATURES, fit_inference_verdic
 from offscript.factcheck.retrieval.reranking import prefer_titles, rerank_by_title
 from offscript.factcheck.sources import Found, Kind
 from offscript.factcheck.stance.stance import UNRELATED
-from offscript.factcheck.verdict import deciding_sentence, telling_sentences
+from offscript.factcheck.verdict import evidence_of_verdict
 
 
 class Scripted(InferenceModel):
@@ -101,9 +101,10 @@ def test_the_deciding_sentence_speaks_for_the_verdict() -> None:
     town = document_of_sentences("1", "", ["Riverton is large.", "Riverton is not large."])
     reading, _ = _read("Riverton is large.", town)
     for leaning, verdict, sentence in ((1.0, Verdict.supported, 0), (-1.0, Verdict.refuted, 1)):
-        evidence = telling_sentences(reading.documents, np.ones(1), leaning=leaning)
-        assert deciding_sentence(reading.documents, evidence, verdict) == Evidence(0, sentence)
-    assert deciding_sentence(reading.documents, evidence, Verdict.unknown) is None
+        evidence, deciding = evidence_of_verdict(reading.documents, np.ones(1), verdict, leaning=leaning)
+        assert deciding == Evidence(0, sentence)
+        assert deciding in evidence
+    assert evidence_of_verdict(reading.documents, np.ones(1), Verdict.unknown)[1] is None
 
 
 def test_a_foreign_title_keeps_its_place_where_the_old_order_puts_it_last() -> None:

@@ -18,7 +18,7 @@ from offscript.factcheck.sources import Found, Kind, Provider
 from offscript.factcheck.stance.registry import stance_model
 from offscript.factcheck.stance.stance import UNRELATED, Stance, StanceModel
 from offscript.factcheck.texts.english import NOT_ENGLISH, is_english
-from offscript.factcheck.verdict import stance_by_kind, telling_sentences
+from offscript.factcheck.verdict import evidence_of_verdict, stance_by_kind
 
 STANCE = "offscript/fakta"
 DOCUMENTS = 3
@@ -74,6 +74,9 @@ class Fakta:
         weighed = aggregate(documents, found.best)
         verdict = self.rule.decide(weighed)
         probabilities = self.rule.probabilities(weighed, verdict)
+        evidence, deciding = evidence_of_verdict(
+            documents, np.ones(len(documents)), verdict, leaning=_leaning(verdict, weighed)
+        )
         return Check(
             claim=text,
             query=query,
@@ -81,9 +84,10 @@ class Fakta:
             confidence=probabilities[verdict],
             probabilities=probabilities,
             documents=documents,
-            evidence=telling_sentences(documents, np.ones(len(documents)), leaning=_leaning(verdict, weighed)),
+            evidence=evidence,
             by_kind=stance_by_kind(documents),
             seconds=time.perf_counter() - begun,
+            deciding=deciding,
         )
 
     def weigh(self, claim: str) -> Aggregate:

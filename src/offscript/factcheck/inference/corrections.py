@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from offscript._types import FloatArray
-from offscript.factcheck.inference.numbers import ORDINALS, Quantity, compared, quantities
+from offscript.factcheck.inference.numbers import ORDINALS, Quantity, amounts_differ, compared, quantities
 from offscript.factcheck.inference.relations import SAME, STEM, TURNED, direction, relations
 from offscript.factcheck.stance.tokens import STOP_WORDS
 
@@ -105,7 +105,7 @@ def _side(claim: str, sentence: str) -> int | None:
     if share < ALIKE:
         return None
     fits, differs = compared(claim, sentence)
-    if differs == 1.0:
+    if differs == 1.0 or amounts_differ(claim, sentence):
         return DISAGREE if len(sentence.split()) <= SHORT else None
     bounded = fits == 1.0 and not _SPAN.search(claim) and any(_is_bound(each) for each in quantities(claim))
     sure = share == 1.0 and not differs and not is_hedged(sentence)

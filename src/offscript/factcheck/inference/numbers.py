@@ -141,6 +141,19 @@ def compared(claim: str, sentence: str) -> tuple[float, float]:
     return sum(fits) / len(asked), sum(differs) / len(asked)
 
 
+def amounts_differ(claim: str, sentence: str) -> bool:
+    """Whether each has one amount of a kind, and these differ: `for seven months in 2014`, `for seven weeks in 2014`.
+
+    Other numbers do not count: that the year is right says nothing about how long something took.
+    """
+    for asked in (each for each in quantities(claim) if each.dimension):
+        own = [each for each in quantities(claim) if each.dimension == asked.dimension]
+        given = [each for each in quantities(sentence) if each.dimension == asked.dimension]
+        if len(own) == len(given) == 1 and not _fits(asked, given[0]):
+            return True
+    return False
+
+
 def quantifiers_differ(claim: str, sentence: str) -> bool:
     """Whether a claim says more, by `all`, `most`, `some` or `no`, than a sentence that has such a word, too."""
     asked, given = _level(claim), _level(sentence)

@@ -6,8 +6,8 @@ import numpy as np
 
 from offscript._types import FloatArray
 from offscript.factcheck.checked import CheckedDocument, CheckedSentence, Reading
+from offscript.factcheck.inference.context import in_document
 from offscript.factcheck.inference.entities import named_shares
-from offscript.factcheck.inference.fever import titled
 from offscript.factcheck.inference.stance import InferenceStance, shared_words
 from offscript.factcheck.sources import Found
 from offscript.factcheck.stance.stance import UNRELATED, Stance
@@ -35,7 +35,10 @@ class InferenceReader:
         """The documents with a stance for every sentence that was read, and that of the best sentences as one text."""
         sentences = [each.document.sentences() for each in found]
         places = [(number, place) for number, own in enumerate(sentences) for place in range(len(own))]
-        texts = [titled(found[number].document.title, sentences[number][place]) for number, place in places]
+        texts = [
+            in_document(found[number].document.title, sentences[number][0], sentences[number][place])
+            for number, place in places
+        ]
         likeness = shared_words(claim, texts) + NAMED * named_shares(claim, texts)
         order = [int(each) for each in np.argsort(-likeness, kind="stable") if likeness[each] > 0]
         chosen = list({texts[each]: each for each in reversed(order)}.values())[::-1][

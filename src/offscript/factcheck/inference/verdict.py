@@ -19,8 +19,8 @@ from offscript.factcheck._perceptron import Perceptron, fit_perceptron
 from offscript.factcheck.checked import CheckedDocument, Reading, Verdict
 from offscript.factcheck.inference.abstention import risk_threshold
 from offscript.factcheck.inference.claim_kinds import STATEMENT, claim_kind
+from offscript.factcheck.inference.context import in_document
 from offscript.factcheck.inference.entities import named_shares, title_shares
-from offscript.factcheck.inference.fever import titled
 from offscript.factcheck.inference.numbers import compared, quantifiers_differ
 from offscript.factcheck.inference.reading import TOGETHER
 from offscript.factcheck.inference.stance import shared_words
@@ -151,7 +151,10 @@ def verdict_features(claim: str, reading: Reading) -> FloatArray:
     trust = np.array([TRUST[document.kind] for document, _ in judged])[:, None]
     told = trust * np.array([sentence.stance.probabilities[:2] for _, sentence in judged])  # [sentences, 2]
     titles = [document.document.title for document, _ in judged]
-    texts = [titled(title, sentence.text) for title, (_, sentence) in zip(titles, judged, strict=True)]
+    texts = [
+        in_document(title, document.sentences[0].text, sentence.text)
+        for title, (document, sentence) in zip(titles, judged, strict=True)
+    ]
     shares, names, named = shared_words(claim, texts), named_shares(claim, texts), title_shares(claim, titles)
     telling = np.argsort(-(told.sum(axis=1) * shares), kind="stable")[:TOGETHER]
     first, nearest = told[telling[0]], told[int(np.argmax(shares))]

@@ -8,6 +8,7 @@ from offscript.factcheck.batch import evidence_of
 from offscript.factcheck.checked import Check, Verdict
 from offscript.factcheck.documents.document import Document
 from offscript.factcheck.pipelines import ClaimChecker
+from offscript.factcheck.texts.clauses import without_comment
 from offscript.factcheck.texts.english import NOT_ENGLISH, is_english
 from offscript.factcheck.texts.standing import split_claims, stand_alone
 from offscript.factcheck.texts.worthiness import is_worth_checking, worthiness
@@ -149,7 +150,7 @@ def find_claims(document: Document, *, decompose: Decompose | None = None) -> li
         if text.strip()
     ]
     texts = [text for _, text in places]
-    flat = [" ".join(text.split()) for text in texts]
+    flat = [without_comment(" ".join(text.split())) for text in texts]
     resolved, scores = stand_alone(flat, title=document.title), worthiness(flat)
     found, split = [], decompose or split_claims
     for (start, text), alone, score in zip(places, resolved, scores.tolist(), strict=True):

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from offscript.factcheck.tagging import Tagger, Token, default_tagger
+from offscript.factcheck.texts.clauses import relative_clauses
 
 _PERSON_NOUNS = """actor actress artist athlete author chairman chairwoman chancellor chemist composer director doctor
     economist engineer explorer founder governor inventor journalist king mayor mathematician minister musician novelist
@@ -19,16 +20,31 @@ _FINITE_VERBS = """is are was were has had have did does can could will would ma
     founded gave grew held led lies lost made ran rose said sold stands took went won wrote built bought carries closed
     contains covers crosses employs employed flows houses includes lives moved opened operates owns produces rises runs
     serves stood uses"""
+_PART_NOUNS = """airport bridge building castle cathedral church factory garden harbour hospital library lighthouse
+    museum palace park port school stadium station store temple theatre theater tower zoo"""
+_TITLES = """archbishop baron bishop captain chancellor count countess doctor dr duke emperor empress father general
+    king lady lord mayor mr mrs ms pope president prince princess professor queen saint sir sister"""
 PERSONS, THINGS = frozenset(_PERSON_NOUNS.split()), frozenset(_THING_NOUNS.split())
+_PARTS, _RANKS = frozenset(_PART_NOUNS.split()), frozenset(_TITLES.split())
 _PRONOUN = re.compile(r"(He|She|It|They|His|Her|Its|Their|The ([a-z]+)(['’]s)?|This ([a-z]+))\s+", re.DOTALL)
 _LEADING = re.compile(
     r"(?:(?:[A-Z][a-z]+ly|However|Moreover|Meanwhile|Also|Then|Today|Later|Still|Yet|But|And|So),?\s+|"
-    r"(?:In|On|Since|By|After|Before|Until|During) [^,]{1,60}, )"
+    r"(?:In|On|Since|By|After|Before|Until|During|According to) [^,]{1,60}, |"
+    r"(?:In|On|Since|By|After|Before|Until|During|At|From|According to) [^,;]{1,60}? (?=(?:he|she|it|his|her|its) ))"
 )
+_EMPTY = re.compile(
+    r"It (?:takes|took|does|did|seems?|seemed|rain(?:s|ed)|feels?|felt|happen(?:s|ed)|turn(?:s|ed) out|"
+    r"(?:is|was|will be|would be|['’]s) (?:(?:a|an|not|too|so|very|already|still|almost) )*(?:\w+ )?"
+    r"(?:raining|snowing|cold|hot|warm|dark|loud|late|early|clear|true|likely|possible|said|believed|known|thought|hard|"
+    r"easy|time|pity|shame|day|night|morning|evening|winter|summer|"
+    r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)\b)"
+)
+"""`It` that means nothing: `It is a grey Tuesday`, `It takes a while`."""
 _POSSESSIVE = ("His", "Her", "Its", "Their")
 _FINITE = frozenset(_FINITE_VERBS.split())
 _SPLIT = re.compile(r"(?:,|;)?\s+and\s+|;\s+")
 _CLAUSE_BREAK = re.compile(r"\b(?:who|which|whose|where|when|that|because|although|between|both)\b")
+_ARTICLES = frozenset(["a", "an", "the", "this", "that", "its", "his", "her", "their", "our", "my"])
 _TRIMMED = re.compile(r"^[\s,;–—-]+|[\s,;–—-]+$")
 FEWEST_WORDS = 4
 
@@ -48,7 +64,10 @@ class Memory:
             if noun in self.nouns:
                 return self.nouns[noun]
             known = self.persons if noun in PERSONS else self.things if noun in THINGS else []
-            return known[-1] if known else ""
+            called = [name for name in known if noun in name.lower().split()]
+            if noun in _PARTS and not called:
+                return ""  # `the harbour` is that of a town, and not the town
+            return (called or known or [""])[-1]
         if word in ("He", "She", "His", "Her"):
             return self.persons[-1] if self.persons else ""
         if word in ("It", "Its"):
@@ -90,6 +109,8 @@ def _resolved(sentence: str, memory: Memory) -> str:
     capital = rest[:1].upper() + rest[1:]
     if pronoun := _PRONOUN.match(capital):
         noun = pronoun[2] or pronoun[4] or ""
+        if _EMPTY.match(capital):
+            return sentence
         name = memory.antecedent(pronoun[1], noun)
         if name and not (noun and _names_itself(capital, pronoun)):
             possessive = pronoun[1] in _POSSESSIVE or bool(pronoun[3])
@@ -122,17 +143,26 @@ def _remember(sentence: str, memory: Memory, tagger: Tagger) -> None:
         if name in known:
             known.remove(name)
         known.append(name)
-    if names:
-        words = re.findall(r"[a-z]+", sentence[:200])
-        for noun in words:
-            if noun in PERSONS or noun in THINGS:
-                memory.nouns[noun] = names[0]
-                break
+    if names and (introduced := _introduced(sentence)):
+        memory.nouns[introduced] = names[0]
+
+
+def _introduced(sentence: str) -> str:
+    """The first noun that says what a name is: `a company`, `a large old port town`; not one that is known already."""
+    words = re.findall(r"[A-Za-z'’-]+", sentence[:200])
+    for place, noun in enumerate(words):
+        if noun in PERSONS or noun in THINGS:
+            before = [word.lower() for word in words[max(place - 4, 0) : place]]
+            article = next((word for word in reversed(before) if word in _ARTICLES), "")
+            named = words[place + 1 : place + 2]
+            if article in ("a", "an", "") or (named and named[0][0].isupper()):
+                return noun
+    return ""
 
 
 def _is_person(name: str, before: str, after: str, memory: Memory) -> bool:
     words, title = name.split(), before.split()[-1:]
-    if name in memory.persons:
+    if name in memory.persons or (len(words) > 1 and words[0].lower().rstrip(".") in _RANKS):
         return True
     if name in memory.things or any(word.lower() in THINGS for word in words):
         return False
@@ -141,7 +171,7 @@ def _is_person(name: str, before: str, after: str, memory: Memory) -> bool:
 
 
 def split_claims(sentence: str, *, tagger: Tagger | None = None) -> list[str]:
-    """The claims that a sentence joins by `and` or `;`: those with the same subject get it written out.
+    """The claims that a sentence joins by `and`, `;`, `which` or `who`: those with the same subject get it written out.
 
     Args:
         sentence: One that stands alone.
@@ -151,6 +181,9 @@ def split_claims(sentence: str, *, tagger: Tagger | None = None) -> list[str]:
         One claim or more; the sentence itself where a split is not sure.
     """
     tagger = tagger or default_tagger()
+    main, *told = relative_clauses(sentence)
+    if told and _has_verb(main) and all(map(_has_verb, told)):
+        return [claim for part in (main, *told) for claim in split_claims(part, tagger=tagger)]
     breaks = [found for found in _SPLIT.finditer(sentence) if not _inside_brackets(sentence, found.start())]
     if not breaks or len(breaks) > 4:
         return [sentence]
