@@ -7,6 +7,7 @@ questions, arguments and reviews for what is not. Writes `assets/worthiness/weig
 """
 
 import argparse
+import functools
 import io
 import itertools
 import json
@@ -16,9 +17,10 @@ from pathlib import Path
 import numpy as np
 
 from offscript._files import write_json
+from offscript._types import FloatArray
 from offscript.corpora.lines import Lines
 from offscript.factcheck._logistic import Logistic, fit_logistic
-from offscript.factcheck.texts.worthiness import ASSET, FEATURES, LABELS, THRESHOLD, is_worth_checking, table_of
+from offscript.factcheck.texts.worthiness import ASSET, FEATURES, LABELS, THRESHOLD, features_of, is_worth_checking
 
 MOST = 1500  # sentences of one set
 LICENCES = {
@@ -60,6 +62,17 @@ def sampled(sentences: list[str], seed: int = 0) -> list[str]:
     """Some sentences of a set, the same ones every time."""
     order = np.random.default_rng(seed).permutation(len(sentences))[:MOST]
     return [sentences[place] for place in order]
+
+
+@functools.cache
+def features(sentence: str) -> tuple[float, ...]:
+    """Features of a sentence, which nine fits share."""
+    return tuple(features_of(sentence))
+
+
+def table_of(sentences: list[str]) -> FloatArray:
+    """Features of sentences; [sentences, features]."""
+    return np.array([features(each) for each in sentences])
 
 
 def fit(claims: dict[str, list[str]], others: dict[str, list[str]]) -> Logistic:
@@ -122,12 +135,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    """Fit, measure and write."""
-    """F1, precision and recall of what would be checked."""
-    """Weights for which every set of a side counts the same."""
-    """Some sentences of a set, the same ones every time."""
-    """Sentences of film plots or of film reviews."""
-    """Perspectrum's arguments."""
-    """Sentences of a treebank by genre."""
-    """One field of JSON lines."""
     main()

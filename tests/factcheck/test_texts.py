@@ -132,6 +132,12 @@ def test_any_text_is_taken(text: str) -> None:
     [
         ("The bridge was opened in 1932 and cost 6 million pounds.", True),
         ("Canberra is the capital of Australia.", True),
+        ("Germany borders Denmark.", True),
+        ("Kenya exports tea.", True),
+        ("Shakespeare wrote Hamlet.", True),
+        ("The Rhine flows through Cologne.", True),
+        ("Thanks, Anna.", False),
+        ("Dear Mr Smith, hello.", False),
         ("Is Canberra the capital of Australia?", False),
         ("I love this place!", False),
         ("You should really try the soup.", False),
@@ -168,6 +174,28 @@ def test_what_states_something_is_worth_checking(sentence: str, worthy: bool) ->
 )
 def test_english_is_told_from_other_languages(text: str, english: bool) -> None:
     assert is_english(text) is english
+
+
+def test_short_sentences_of_ten_languages_are_mostly_told() -> None:
+    languages = json.loads((Path(__file__).parent / "ten_languages.json").read_text(encoding="utf-8"))
+    missed = {name: sum(map(is_english, sentences)) for name, sentences in languages.items()}
+    assert sum(missed.values()) <= 0.15 * sum(map(len, languages.values()))
+    assert max(missed.values()) <= 4
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "El Salvador borders Honduras.",
+        "Brad Wilk co-founded Nintendo in 1991.",
+        "Los Angeles is a city.",
+        "Gilles de la Tourette died in Paris.",
+        "L'Oréal sells cosmetics.",
+        "Kim Jong-il died in 2011.",
+    ],
+)
+def test_foreign_names_do_not_make_a_claim_foreign(claim: str) -> None:
+    assert is_english(claim)
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ _ASIDE = re.compile(r"\s*[(,:–—].*$")
 _ARTICLE = re.compile(r"^the\s+", re.IGNORECASE)
 _DEFINITION = re.compile(r"(?: \([^)]*\))?(?: [^.]{0,40},)? (?:is|was|are|were) (?:an?|the) ([^.,;()]+)")
 _PHRASE_END = re.compile(
-    r" (?:about|along|and|as|at|based|between|born|built|by|created|developed|directed|during|east|for|formed|found|founded|"
-    r"from|held|in|known|located|lying|made|near|north|of|on|over|owned|played|produced|published|released|set|"
+    r" (?:about|along|and|as|at|based|between|born|built|by|created|developed|directed|during|east|for|formed|found|"
+    r"founded|from|held|in|known|located|lying|made|near|north|of|on|over|owned|played|produced|published|released|set|"
     r"situated|since|south|that|to|under|used|west|when|where|which|who|whose|with|written)\b.*$"
 )
 _NOT_ALONE = r"(?! of\b| [A-Z]|-)"

@@ -13,6 +13,7 @@ from offscript._types import FloatArray
 from offscript.factcheck._logistic import Logistic
 from offscript.factcheck.inference.claim_kinds import STATEMENT, claim_kind
 from offscript.factcheck.language import language_scores
+from offscript.factcheck.tagging import default_tagger
 
 ASSET = Path(__file__).parents[2] / "assets" / "worthiness" / "weights.json"
 LABELS = ("other", "claim")
@@ -36,11 +37,24 @@ _PATTERNS = {
     "contraction": r"\b\w+['’](?:s|t|re|ve|ll|d|m)\b",
 }
 _FOUND = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in _PATTERNS.items()}
-FEATURES = (*_FOUND, "subjective", "length", "short", "question", "exclamation", "no_claim_kind", "no_verb")
+FEATURES = (
+    *_FOUND,
+    "subjective",
+    "length",
+    "short",
+    "question",
+    "exclamation",
+    "no_claim_kind",
+    "no_verb",
+    "named_subject",
+)
+_VERBS, _WITHIN_NAMES = ("VERB", "AUX"), ("PROPN", "ADP", "CCONJ", "NUM", "PART")
+FEW = 5  # words of a sentence whose name and verb decide
+SUBJECT = 6  # words of a name that a sentence begins with
 
 
 def features_of(sentence: str) -> list[float]:
-    """How a sentence is written; none of it depends on capitals, or on what the sentence is about."""
+    """How a sentence is written, and whether it says something of a name; none of it depends on which name."""
     words = _WORD.findall(sentence)
     found = {name: min(len(pattern.findall(sentence)), MOST) for name, pattern in _FOUND.items()}
     extra = {
@@ -51,8 +65,26 @@ def features_of(sentence: str) -> list[float]:
         "exclamation": float("!" in sentence),
         "no_claim_kind": float(claim_kind(sentence) != STATEMENT),
         "no_verb": float(not found["being"] and not found["past"]),
+        "named_subject": float(_has_named_subject(sentence)),
     }
     return [{**found, **extra}[name] for name in FEATURES]
+
+
+def _has_named_subject(sentence: str) -> bool:
+    """Whether a sentence begins with a name and a verb follows: `Germany borders Denmark`.
+
+    The tagger takes some verbs between two names for nouns; where the sentence has no other verb, such a word is one.
+    """
+    tokens = [token for token in default_tagger().tag([sentence])[0] if token.tag not in ("DET", "PUNCT")]
+    verbless = not any(token.tag in _VERBS for token in tokens)
+    for place, token in enumerate(tokens[: SUBJECT + 1]):
+        if place == 0 or token.tag in _WITHIN_NAMES:
+            if place == 0 and token.tag != "PROPN":
+                return False
+            continue
+        guessed = verbless and token.tag == "NOUN" and token.text.endswith("s") and place + 1 < len(tokens)
+        return token.tag in _VERBS or guessed
+    return False
 
 
 def table_of(sentences: Sequence[str]) -> FloatArray:
@@ -74,5 +106,16 @@ def worthiness(sentences: Sequence[str]) -> FloatArray:
 
 
 def is_worth_checking(sentence: str, probability: float) -> bool:
-    """Whether a sentence of that probability is checked; what is a question, a command or an opinion never is."""
-    return probability >= THRESHOLD and claim_kind(sentence) == STATEMENT
+    """Whether a sentence of that probability is checked; what is a question, a command or an opinion never is.
+
+    Sentences of few words are mostly no claims, and the weights say so; one that says something of a name is all the
+    same: `Germany borders Denmark`.
+    """
+    if claim_kind(sentence) != STATEMENT:
+        return False
+    return probability >= THRESHOLD or (len(_WORD.findall(sentence)) <= FEW and _states_of_a_name(sentence))
+
+
+def _states_of_a_name(sentence: str) -> bool:
+    personal = any(_FOUND[name].search(sentence) for name in ("first_person", "second_person", "evaluation"))
+    return not personal and "!" not in sentence and _has_named_subject(sentence)
