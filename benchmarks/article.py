@@ -1,11 +1,12 @@
 """Articles with 20 planted errors and 20 true facts about ten made-up documents: what a check of each finds.
 
-    python benchmarks/article.py [--which article|second] [--out article.html]
+    python benchmarks/article.py [--which article|second|third] [--out article.html]
 
 Prints the share of the 40 facts that were found as claims, of the errors that were flagged as refuted, and of the true
-facts that were flagged too. No weights were fitted to either article. Of `article` two rules (which language a sentence
-is in, which words mean a person) were mended after its first runs, so its figures are a little kind. `second` was
-written before any of its results were seen.
+facts that were flagged too. No weights were fitted to any of them. Of `article` two rules (which language a sentence
+is in, which words mean a person) were mended after its first runs. `second` was written before any of its results were
+seen: 39 of 40 facts were found, 10 of 20 errors flagged and one true fact. Rules for names, comments and relative clauses
+were mended after that, so its figures are kind now; `third` was written then, and nothing was changed after its first run.
 """
 
 import argparse
@@ -26,7 +27,11 @@ from offscript.statistics.means import mean_interval
 
 FOLDER = Path(__file__).parent / "article"
 _FACT = re.compile(r"\{([TF])\|([^{}]*)\}")
-ARTICLES = {"article": ("article.md", "documents.json"), "second": ("second.md", "second_documents.json")}
+ARTICLES = {
+    "article": ("article.md", "documents.json"),
+    "second": ("second.md", "second_documents.json"),
+    "third": ("third.md", "third_documents.json"),
+}
 
 
 def checked_article(which: str) -> tuple[CheckedText, list[tuple[bool, str]]]:

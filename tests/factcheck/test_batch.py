@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from offscript.errors import OffscriptError
-from offscript.factcheck.batch import GivenClaim, check_batch, read_batch
+from offscript.factcheck.batch import GivenClaim, check_batch, read_batch, summary
 from offscript.factcheck.checking import Checker
 from offscript.factcheck.documents import Document
 from offscript.factcheck.index import build_index
@@ -107,3 +107,21 @@ def test_a_stopped_run_resumes(checker: Checker, tmp_path: Path) -> None:
     with pytest.raises(OffscriptError, match="holds no results"):
         check_batch(counted, many, tmp_path / "mine.jsonl")
     assert (tmp_path / "mine.jsonl").read_text(encoding="utf-8") == '{"a": 1}\n'
+
+
+def test_a_batch_gives_what_single_checks_give(tmp_path: Path) -> None:
+    places = {"Australia": "Canberra", "Norway": "Oslo", "Peru": "Lima"}
+    documents = [
+        Document(name, name, f"{name} is a country. The capital of {name} is {city}. The country has many rivers.")
+        for name, city in places.items()
+    ]
+    index = build_index(documents, tmp_path / "index")
+    claims = [
+        GivenClaim(f"{name} {city}", f"The capital of {name} is {city}.") for name in places for city in places.values()
+    ]
+    single = Checker([LocalIndex(index)])
+    alone = [summary(given, single.check(given.claim)) for given in claims]
+    check_batch(Checker([LocalIndex(index)]), claims, tmp_path / "out.jsonl", workers=3)
+    lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [{**each, "settings": ""} for each in alone] == lines
+    assert {each["verdict"] for each in lines} == {"SUPPORTED", "REFUTED"}

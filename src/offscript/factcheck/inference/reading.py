@@ -1,5 +1,6 @@
 """How the inference model reads what was found: sentences like the claim one by one, the best of them together."""
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -15,6 +16,7 @@ from offscript.factcheck.stance.stance import UNRELATED, Stance
 TOGETHER = 3  # sentences that are read as one text
 SIDE = 2  # columns of a stance that take a side: agree and disagree
 NAMED = 0.5  # how much a shared name counts beside the share of all words when sentences are chosen
+KEPT = 1024  # texts whose language is remembered
 LIKENESS = 0.1  # how much shared words count beside what a sentence settles when the best are chosen
 
 
@@ -29,7 +31,8 @@ class InferenceReader:
     def __init__(
         self, stance: InferenceStance, *, language: Callable[[str], Mapping[str, float]], sentences: int
     ) -> None:
-        self._stance, self._language, self._sentences = stance, language, sentences
+        self._stance, self._sentences = stance, sentences
+        self._language = functools.lru_cache(maxsize=KEPT)(language)  # claims about one thing find the same documents
 
     def read(self, claim: str, found: Sequence[Found]) -> Reading:
         """The documents with a stance for every sentence that was read, and that of the best sentences as one text."""

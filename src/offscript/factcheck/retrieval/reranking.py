@@ -1,5 +1,6 @@
 """Re-ranking: documents that were found by their words, ordered by their titles or by meaning."""
 
+import functools
 from collections import Counter
 from collections.abc import Callable, Sequence
 
@@ -46,9 +47,14 @@ def prefer_titles(claim: str, found: Sequence[Found], tagger: Tagger | None = No
 
 def _title_shares(claim: str, found: Sequence[Found], tagger: Tagger | None) -> list[float]:
     """The share of eq. 2.1 for every document's title."""
-    asked, *titles = (tagger or default_tagger()).tag([claim, *(each.document.title for each in found)])
-    wanted = _keywords(asked)
-    return [_share(wanted, _keywords(title)) for title in titles]
+    chosen = tagger or default_tagger()
+    wanted = _keywords(chosen.tag([claim])[0])
+    return [_share(wanted, _title_keywords(chosen, each.document.title)) for each in found]
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def _title_keywords(tagger: Tagger, title: str) -> Counter[str]:
+    return _keywords(tagger.tag([title])[0])
 
 
 def _keywords(tokens: Sequence[Token]) -> Counter[str]:
@@ -56,7 +62,7 @@ def _keywords(tokens: Sequence[Token]) -> Counter[str]:
 
 
 def _share(claim: Counter[str], title: Counter[str]) -> float:
-    match = (claim & title).total()
+    match = sum(min(count, title[word]) for word, count in claim.items() if word in title)
     return match**2 / (claim.total() * title.total()) if match else 0.0
 
 

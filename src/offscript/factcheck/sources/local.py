@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from offscript.factcheck.documents.document import Document
 from offscript.factcheck.index import Index, open_index
 from offscript.factcheck.retrieval.models import DEFAULT_MODEL, check_model
 from offscript.factcheck.retrieval.searcher import Searcher
@@ -15,6 +16,7 @@ from offscript.factcheck.sources.ratings import Ratings
 SHALLOWEST, DEEPER = 100, 8
 """How deep a ranking is searched for documents of one kind at first, and by how much deeper at each further try."""
 _KINDS = tuple(Kind)
+KEPT, SHORT = 4096, 5_000  # documents that are kept open, and characters that such a one may have
 
 
 class LocalIndex:
@@ -41,6 +43,7 @@ class LocalIndex:
         self.index = index if isinstance(index, Index) else open_index(index)
         self.model, self.kind = model, kind
         self._ratings, self.searcher = ratings or Ratings(), Searcher(self.index)
+        self._opened: dict[str, tuple[Document, Kind]] = {}
 
     def find(self, query: str, k: int) -> list[Found]:
         return self.find_all([query], k)[0]
@@ -76,5 +79,15 @@ class LocalIndex:
         return [[self._found(hit.document_id, hit.score) for hit in hits] for hits in rankings]
 
     def _found(self, id: str, score: float) -> Found:
+        document, kind = self._opened.get(id) or self._open(id)
+        return Found(document, score, kind)
+
+    def _open(self, id: str) -> tuple[Document, Kind]:
+        """A document with its kind; short ones are kept, since claims about one thing find the same ones."""
         document = self.index.document(id)
-        return Found(document, score, self._ratings.kind_of(document.url, self.kind))
+        opened = document, self._ratings.kind_of(document.url, self.kind)
+        if len(document.text) <= SHORT:
+            if len(self._opened) >= KEPT:
+                self._opened = {}
+            self._opened[id] = opened
+        return opened
