@@ -1,5 +1,6 @@
 """The pages in a real browser: a claim typed, the verdict seen, sentences shaded, and nobody's script run."""
 
+import html
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -157,3 +158,28 @@ def test_documents_of_nothing_can_be_opened(page: Any, serve: Serve) -> None:
     for number in range(len(documents)):
         page.goto(f"{address}/document?claim={CLAIM}&document={number}")
         assert page.locator("h1").is_visible()
+
+
+def test_the_bookmarklet_checks_what_is_selected_on_another_page(
+    page: Any, serve: Serve, tmp_path: Path, documents: list[Document]
+) -> None:
+    address = serve(documents)
+    page.goto(f"{address}/text")
+    code = page.locator("a.bookmarklet").get_attribute("href")
+    other = tmp_path / "news.html"
+    passage = "Canberra is the capital of Australia. 50 % of it is “green” & <wide>."
+    other.write_text(
+        f"<!doctype html><meta charset=utf-8><p id=said>{html.escape(passage)}</p><p>Other words.</p>"
+        f"<a id=bookmark href={json.dumps(html.escape(code))}>Check the selection</a>",
+        encoding="utf-8",
+    )
+    page.goto(other.as_uri())
+    page.evaluate("getSelection().selectAllChildren(document.getElementById('said'))")
+    with page.context.expect_page() as opened:
+        page.evaluate("document.getElementById('bookmark').click()")  # a bookmark leaves the selection as it is
+    opened.value.wait_for_load_state()
+    assert opened.value.url.startswith(f"{address}/text?text=Canberra%20is")
+    assert opened.value.locator("textarea").input_value() == passage
+    assert "Other words" not in opened.value.content()
+    assert opened.value.locator(".tag.disagree").first.inner_text() == "refuted 87 %"
+    assert page.url == other.as_uri()
