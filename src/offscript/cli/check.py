@@ -10,6 +10,8 @@ from offscript.cli._options import Json, Quiet
 from offscript.factcheck.pipelines import Pipeline
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from rich.text import Text
 
     from offscript.factcheck.checked import Check, Evidence
@@ -79,29 +81,25 @@ def check(
         announce=_announce,
     )
     if file is not None and out is not None:
-        named = ",".join(map(str, index or [])) or "almanac"
-        settings = (
-            f"{pipeline.value} {checker.stance.name} {named} risk={risk} as-of={as_of} search={','.join(search or [])}"
-            f"{f' retrieval={retrieval}' if retrieval else ''}"
-        )
+        named = {"risk": risk, "as-of": as_of, "search": ",".join(search or [])}
+        settings = _settings(f"{pipeline.value} {checker.stance.name}", index or [], named, retrieval)
         _check_file(checker, file, out, settings, workers or _cores(), as_json=as_json, quiet=quiet)
-        return
-    if document is not None:
+    elif document is not None:
         from offscript.cli._texts import check_document, check_sources
 
         if citations:
             check_sources(checker, document, as_json=as_json)
         else:
             check_document(checker, document, out, decompose, as_json=as_json, quiet=quiet)
-        return
-    assert claim is not None
-    found = checker.check(claim)
-    if as_json:
-        import json
+    elif claim is not None:
+        _show(checker.check(claim), as_json=as_json)
 
-        typer.echo(json.dumps(found.to_json(), ensure_ascii=False))
-    else:
-        _show(found)
+
+def _settings(how: str, indexes: "Sequence[Path | str]", named: "Mapping[str, object]", retrieval: str | None) -> str:
+    """How a file is checked, in one line: results of other settings are not added to."""
+    told = " ".join(f"{name}={value}" for name, value in named.items())
+    sources = ",".join(map(str, indexes)) or "almanac"
+    return f"{how} {sources} {told}{f' retrieval={retrieval}' if retrieval else ''}"
 
 
 def _check_wishes(
@@ -171,7 +169,12 @@ def _announce(message: str) -> None:
     typer.echo(message, err=True)
 
 
-def _show(found: "Check") -> None:
+def _show(found: "Check", *, as_json: bool) -> None:
+    if as_json:
+        import json
+
+        typer.echo(json.dumps(found.to_json(), ensure_ascii=False))
+        return
     from rich.console import Console
     from rich.text import Text
 

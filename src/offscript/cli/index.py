@@ -69,7 +69,7 @@ def index(
     import time
 
     from offscript.errors import OffscriptError
-    from offscript.factcheck.index import check_index, delete_documents, merge_index, open_index
+    from offscript.factcheck.index import check_index, delete_documents, merge_index, open_index, update_index
 
     started = time.perf_counter()
     _check_wishes(bool(sources), add, bool(delete), merge, check or vectors, bool(stop_words or stemmer), update)
@@ -82,8 +82,6 @@ def index(
         if delete:
             delete_documents(out, delete)
         if update:
-            from offscript.factcheck.index import update_index
-
             outcome = update_index(out, progress=progress)
         elif sources:
             if not add:
@@ -93,12 +91,17 @@ def index(
         if merge:
             merge_index(out)
         if vectors:
-            from offscript.factcheck.retrieval.dense import add_vectors
-            from offscript.factcheck.retrieval.encoding import named_encoder
-
-            add_vectors(open_index(out), named_encoder(encoder), progress=progress)
+            _add_vectors(out, encoder, progress)
     index = check_index(out) if check else open_index(out, verify=False)
     _show(index, outcome, time.perf_counter() - started, as_json=as_json)
+
+
+def _add_vectors(out: Path, encoder: str | None, progress: "Count") -> None:
+    from offscript.factcheck.index import open_index
+    from offscript.factcheck.retrieval.dense import add_vectors
+    from offscript.factcheck.retrieval.encoding import named_encoder
+
+    add_vectors(open_index(out), named_encoder(encoder), progress=progress)
 
 
 class Reading(NamedTuple):

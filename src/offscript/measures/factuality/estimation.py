@@ -116,12 +116,7 @@ def measure_factuality(
         *_completions(model, samplers, samples, seed=seed, batch_size=batch_size),
         *_free_sentences(model, samplers, samples, length, seed=seed, batch_size=batch_size),
     ]
-    statements, unknown = [], _unknown_sign(model)
-    for sampler, kind, row, text in said:
-        if text and (kind == PROMPTED or is_checkable(text)) and not (unknown and unknown in text):
-            statements.append(Statement(sampler, kind, row, text, checker.check(text)))
-        if progress is not None:
-            progress(1)
+    statements = _checked(checker, said, unknown=_unknown_sign(model), progress=progress)
     written = draw_texts(model, samplers, texts, text_length, seed=seed, batch_size=batch_size) if texts else []
     long = check_texts(checker, written, decompose=decompose, progress=progress)
     statements += [
@@ -213,6 +208,19 @@ def _free_sentences(
         for row, sentences in enumerate(_sentences(model, generated))
         for sentence in sentences
     ]
+
+
+def _checked(
+    checker: Checker, said: "Sequence[Said]", *, unknown: str | None, progress: Count | None
+) -> list[Statement]:
+    """The statements that can be checked, with their checks."""
+    statements = []
+    for sampler, kind, row, text in said:
+        if text and (kind == PROMPTED or is_checkable(text)) and not (unknown and unknown in text):
+            statements.append(Statement(sampler, kind, row, text, checker.check(text)))
+        if progress is not None:
+            progress(1)
+    return statements
 
 
 def _unknown_sign(model: LanguageModel) -> str | None:
