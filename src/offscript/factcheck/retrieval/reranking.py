@@ -47,14 +47,17 @@ def prefer_titles(claim: str, found: Sequence[Found], tagger: Tagger | None = No
 
 def _title_shares(claim: str, found: Sequence[Found], tagger: Tagger | None) -> list[float]:
     """The share of eq. 2.1 for every document's title."""
-    chosen = tagger or default_tagger()
-    wanted = _keywords(chosen.tag([claim])[0])
-    return [_share(wanted, _title_keywords(chosen, each.document.title)) for each in found]
+    wanted = _keywords((tagger or default_tagger()).tag([claim])[0])
+    titles = [each.document.title for each in found]
+    if tagger is None:
+        return [_share(wanted, _title_keywords(title)) for title in titles]
+    return [_share(wanted, _keywords(tokens)) for tokens in tagger.tag(titles)]
 
 
 @functools.lru_cache(maxsize=1 << 14)
-def _title_keywords(tagger: Tagger, title: str) -> Counter[str]:
-    return _keywords(tagger.tag([title])[0])
+def _title_keywords(title: str) -> Counter[str]:
+    """By the tagger that ships; claims about one thing find the same titles."""
+    return _keywords(default_tagger().tag([title])[0])
 
 
 def _keywords(tokens: Sequence[Token]) -> Counter[str]:

@@ -149,7 +149,7 @@ def _remember(sentence: str, memory: Memory, tagger: Tagger) -> None:
 
 def _introduced(sentence: str) -> str:
     """The first noun that says what a name is: `a company`, `a large old port town`; not one that is known already."""
-    words = re.findall(r"[A-Za-z'’-]+", sentence[:200])
+    words: list[str] = re.findall(r"[A-Za-z'’-]+", sentence[:200])
     for place, noun in enumerate(words):
         if noun in PERSONS or noun in THINGS:
             before = [word.lower() for word in words[max(place - 4, 0) : place]]
