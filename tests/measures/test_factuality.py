@@ -9,6 +9,7 @@ from offscript.measures.factuality.estimation import (
     FREE,
     PROMPTED,
     Factuality,
+    completed_statement,
     is_checkable,
     measure_factuality,
     readable_prompts,
@@ -121,3 +122,18 @@ def test_the_last_sampler_is_compared_with_the_first_prompt_by_prompt(checker: C
 def test_nothing_to_draw_is_refused(checker: Checker) -> None:
     with pytest.raises(OffscriptError, match="at least one"):
         measure_factuality(_model("A B"), checker, [], samples=1, length=2, seed=1)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "statement"),
+    [
+        ("The capital of Malta is Valletta, which is a historic port city and", "The capital of Malta is Valletta."),
+        ("The capital of Malta is Valletta, and it is old.", "The capital of Malta is Valletta"),
+        ("The capital of Malta is Valletta.", "The capital of Malta is Valletta."),
+        ("The capital of Malta is Valletta of the", "The capital of Malta is Valletta of the."),
+        ("The capital of Malta is.", ""),
+        ("The capital of Malta is, and", ""),
+    ],
+)
+def test_a_prompt_is_completed_by_one_clause(sentence: str, statement: str) -> None:
+    assert completed_statement("The capital of Malta is", sentence).rstrip(".") == statement.rstrip(".")

@@ -48,6 +48,9 @@ def test_forms_of_a_verb_have_one_stem() -> None:
         ("The suspect stole the car.", "The suspect allegedly stole the car.", 2),
         ("The suspect may have stolen the car.", "The suspect allegedly stole the car.", 0),
         ("The mayor resigned.", "The mayor planned to resign.", 2),
+        ("The capital of Malta is recommended.", "The capital of Malta is Valletta.", 2),
+        ("The capital of Malta is old Valletta.", "The capital of Malta is Valletta.", 0),
+        ("A storm closed the line for seven months in 2014.", "In 2014 a storm closed the line for seven weeks.", 1),
     ],
 )
 def test_rules_correct_what_the_encoder_is_sure_of(claim: str, sentence: str, leading: int) -> None:

@@ -10,52 +10,58 @@ import re
 from collections.abc import Sequence
 
 from offscript._types import FloatArray
-from offscript.factcheck.inference.numbers import ORDINALS, Quantity, amounts_differ, compared, quantities
+from offscript.factcheck.inference.numbers import ORDINALS, UNIT_WORDS, Quantity, amounts_differ, compared, quantities
 from offscript.factcheck.inference.relations import SAME, STEM, TURNED, direction, relations
 from offscript.factcheck.stance.tokens import STOP_WORDS
 
 AGREE, DISAGREE, NEITHER = range(3)
 ALIKE = 0.7  # the share of the claim's words, without numbers and comparisons, that a sentence has to hold
+FRAME = 4  # words that a claim and a sentence have to begin with alike
+_FRAMING = frozenset(["is", "are", "was", "were", "in", "on", "by", "borders"])
 SHORT = 20  # words of a sentence up to which a hedge or another number is taken to be about what the claim says
 _WORD = re.compile(r"\w+")
 _SPAN = re.compile(r"\b(?:until|since|till)\b")  # bounds of a span: a year within it says nothing about its end
-_LOOSE = frozenset(
-    [
-        "more",
-        "fewer",
-        "less",
-        "least",
-        "most",
-        "over",
-        "under",
-        "about",
-        "around",
-        "before",
-        "after",
-        "since",
-        "until",
-        "than",
-        "at",
-        "exactly",
-        "million",
-        "billion",
-        "thousand",
-        "hundred",
-        "one",
-        "two",
-        "three",
-        "four",
-        "five",
-        "six",
-        "seven",
-        "eight",
-        "nine",
-        "ten",
-        "between",
-        "up",
-        "century",
-    ]
-) | frozenset(ORDINALS)
+_LOOSE = (
+    frozenset(
+        [
+            "more",
+            "fewer",
+            "less",
+            "least",
+            "most",
+            "over",
+            "under",
+            "about",
+            "around",
+            "before",
+            "after",
+            "since",
+            "until",
+            "than",
+            "at",
+            "exactly",
+            "million",
+            "billion",
+            "thousand",
+            "hundred",
+            "one",
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+            "between",
+            "up",
+            "century",
+        ]
+    )
+    | frozenset(ORDINALS)
+    | UNIT_WORDS
+)
 _HEDGED = re.compile(
     r"\b(?:may|might|perhaps|possibly|allegedly|reportedly|supposedly|rumou?r(?:s|ed)?|unclear|disputed|unconfirmed|"
     r"undecided|uncertain|whether|speculat\w+|suspect(?:s|ed)? that|believes? that|hints? that|(?:would|could) have|"
@@ -90,10 +96,26 @@ def corrected(claim: str, sentences: Sequence[str], probabilities: FloatArray, s
         if side is not None:
             high, low = max(found[place, :2]), min(found[place, :2])
             found[place, [side, 1 - side]] = high, low
+        if _other_value(claim, sentence):
+            found[place, NEITHER] += found[place, AGREE]
+            found[place, AGREE] = 0.0
         if not open_claim and shares[place] >= ALIKE - 0.1 and len(sentence.split()) <= SHORT and is_hedged(sentence):
             found[place, NEITHER] += found[place, AGREE]
             found[place, AGREE] = 0.0
     return found
+
+
+def _other_value(claim: str, sentence: str) -> bool:
+    """Whether both begin alike up to a verb, and end in words of which they share none.
+
+    `The capital of Malta is recommended` has nothing from `The capital of Malta is Valletta` but its question.
+    """
+    asked, given = (_WORD.findall(text.lower()) for text in (claim, sentence))
+    same = next((place for place, pair in enumerate(zip(asked, given, strict=False)) if pair[0] != pair[1]), 0)
+    if same < FRAME or not any(word in _FRAMING for word in asked[same - 2 : same]):
+        return False
+    ends = [{word[:STEM] for word in words[same:] if word not in STOP_WORDS} for words in (asked, given)]
+    return all(ends) and not ends[0] & ends[1]
 
 
 def _side(claim: str, sentence: str) -> int | None:

@@ -44,6 +44,7 @@ _UNITS: dict[str, tuple[str, float]] = {
     "degrees": ("degrees", 1.0), "years": ("time", 365.25), "days": ("time", 1.0), "months": ("time", 30.44),
     "weeks": ("time", 7.0), "hours": ("time", 1 / 24), "minutes": ("time", 1 / 1440),
 }  # fmt: skip
+UNIT_WORDS = frozenset(word for unit in _UNITS for word in unit.split())
 _UNIT = re.compile(r"\s*(" + "|".join(sorted(map(re.escape, _UNITS), key=len, reverse=True)) + r")(?![\w])", re.I)
 _CONVERTED = 0.03  # by how much a converted amount may be rounded
 _LEVELS = (

@@ -41,6 +41,10 @@ _WORD = re.compile(r"[^\W\d_]+|\d+")
 _PERSONAL = frozenset(
     """i me my mine we us our you your he him his she her they them their it its this that these""".split()  # noqa: SIM905
 )
+_NEXT_CLAUSE = re.compile(
+    r"(?:,\s+(?:and|but|which|who|where|while|with|as|it|so|an?|the|in|has|including|because)\b|;|\s+-+\s|\s+which\b).*$",
+    re.DOTALL,
+)
 _BLANKS = re.compile(r"\s+(?=[.,;:!?%')\]])")
 
 
@@ -183,7 +187,12 @@ def _completions(
             batch_size=batch_size,
         )
         said += [
-            (sampler, PROMPTED, first_row + number, _completed(model.vocabulary.decode(rows[number]), sentences[0]))
+            (
+                sampler,
+                PROMPTED,
+                first_row + number,
+                completed_statement(model.vocabulary.decode(rows[number]), sentences[0]),
+            )
             for sampler, generated in zip(samplers, drawn, strict=True)
             for number, sentences in enumerate(_sentences(model, generated))
             if sentences
@@ -192,9 +201,16 @@ def _completions(
     return said
 
 
-def _completed(prompt: str, sentence: str) -> str:
-    """The sentence, or nothing where it adds no word: "Portugal borders." states nothing that could be so."""
-    return sentence if len(_WORD.findall(sentence)) > len(_WORD.findall(prompt)) else ""
+def completed_statement(prompt: str, sentence: str) -> str:
+    """The statement that completes a prompt, or nothing where no word is added: "Portugal borders." states nothing.
+
+    Only the first clause counts: "The capital of Malta is Valletta, which is a historic port city and" breaks off where
+    its tokens end, and what comes after the value is another statement.
+    """
+    clause = sentence[: len(prompt)] + _NEXT_CLAUSE.sub("", sentence[len(prompt) :])
+    if not clause.endswith((".", "!", "?")):
+        clause = f"{sentence[: len(prompt)]}{clause[len(prompt) :].partition(', ')[0].rstrip(' ,;:-')}."
+    return clause if len(_WORD.findall(clause)) > len(_WORD.findall(prompt)) else ""
 
 
 def _free_sentences(
