@@ -46,6 +46,6 @@ def chosen_log_probs(network: Any, inputs: Tensor, places: Tensor, targets: Tens
             return None
         values = []
         for hidden, chosen in zip(caught[0][places].split(at_once), targets.split(at_once), strict=True):
-            logits = output(hidden).float()
-            values.append(logits.gather(-1, chosen.unsqueeze(-1)).squeeze(-1) - logits.logsumexp(dim=-1))
+            log_probs = output(hidden).float().log_softmax(dim=-1)  # its kernel is faster than that of logsumexp
+            values.append(log_probs.gather(-1, chosen.unsqueeze(-1)).squeeze(-1))
         return torch.cat(values)

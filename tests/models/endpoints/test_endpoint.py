@@ -248,6 +248,7 @@ def test_busy_and_failing_servers_are_asked_again(served: Any, named: str) -> No
         (200, {}, b'{"hello": 1}', "answers with other JSON, not with completions"),
         (200, {}, b'{"choices": [1]}', "answers with other JSON, not with completions"),
         (404, {}, b'{"detail": "no"}', "has no model 'tiny', or is not the right address"),
+        (404, {}, b'{"detail": "no"}', "a server of chats alone needs chat=MESSAGE"),
         (307, {"Location": "http://127.0.0.1:1/"}, b"", "sends requests elsewhere"),
         (200, {}, b'{"choices": [{"logprobs": {"tokens": 3}}]}', "a layout that is not known"),
         (200, {}, b'{"choices": [{"logprobs": {"tokens": ["a"], "token_logprobs": [NaN]}}]}', "gives nan as a log-"),

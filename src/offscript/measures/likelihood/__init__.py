@@ -135,10 +135,11 @@ def _gaps(figures: "Mapping[str, Measurement]", p_values: Mapping[str, float]) -
         return ""
     base = next(iter(gaps.values())).recipe["compared_with"]
     told = [
-        f"{name.removesuffix(_GAP)} {with_interval(entry)} ({p_value(p_values[name])})" for name, entry in gaps.items()
+        f"on {name.removesuffix(_GAP)} {with_interval(entry)} ({p_value(p_values[name])})"
+        for name, entry in gaps.items()
     ]
     rate = with_interval(figures[f"{base}.bpc"]) if f"{base}.bpc" in figures else "unknown"
-    return f" Bits per character on {base}: {rate}; compared with it, {'; '.join(told)}."
+    return f" Bits per character on {base}: {rate}; the difference from it is {', '.join(told)}."
 
 
 def _by_domain(measurements: "Sequence[Measurement]", domains: Iterable[str]) -> list[dict[str, str]]:

@@ -189,7 +189,7 @@ class Client:
             return OffscriptError(
                 f"{where} has no model {self.address.model!r}, or is not the right address",
                 why=problem,
-                next="check both: the address usually ends in /v1",
+                next="check both: the address usually ends in /v1; a server of chats alone needs chat=MESSAGE",
             )
         if 300 <= status < 400:
             return OffscriptError(f"{where} sends requests elsewhere", why=problem, next="name the final address")
