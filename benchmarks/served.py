@@ -125,6 +125,7 @@ class Proxy:
             self.answered[body] += status == http.client.OK
             if self.answered.total() == self.kill_after:
                 print(f"killed the server after {self.kill_after} answers", flush=True)
+                self.kill_after = -1
                 server.kill()
                 server.start()
 
@@ -136,17 +137,17 @@ def measured(name: str, subject: Subject, settings: dict[str, Any]) -> dict[str,
 
 
 def compare(name: str, near: dict[str, Measurement], far: dict[str, Measurement]) -> bool:
-    """Print both sides; whether they agree: to 1e-4, or what is drawn at all within both intervals."""
+    """Print both sides; whether they agree: to 1e-4 (above 1 relative), or what is drawn, by its intervals."""
     agreed = True
-    for figure, own in near.items():
-        other = far[figure]
+    for figure in (each for each in near if each in far):
+        own, other = near[figure], far[figure]
         if name in DRAWN:
             close = own.interval.lower <= other.interval.upper and other.interval.lower <= own.interval.upper
         else:
-            close = abs(own.value - other.value) <= CLOSE
+            close = abs(own.value - other.value) <= CLOSE * max(1.0, abs(own.value))
         agreed &= close
         print(f"{name}.{figure:<28} {own.value:12.6f} {other.value:12.6f} {other.value - own.value:+.2e}", end="")
-        print("" if close else "  <- differs")
+        print("" if close else "  <- differs", flush=True)
     return agreed
 
 

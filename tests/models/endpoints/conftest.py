@@ -46,6 +46,7 @@ class Served:
         self.ignores = False  # what it does not know it leaves out, and says nothing
         self.unknown: set[str] = set()  # names that it refuses
         self.failing: set[str] = set()  # names at which it fails
+        self.greedy = False  # takes the likeliest token unless a whole configuration says otherwise
         self.adds_start = False  # puts the start before every text
         self.excess = 0.0  # of every log-probability
         self.key = ""
@@ -163,6 +164,7 @@ class Served:
         generator = torch.Generator().manual_seed(body.get("seed", len(self.answered)) * 1000 + place)
         narrow = json.loads(body["generation_config"]) if "generation_config" in body else body
         one = narrow.get("top_k") == 1 and not self.ignores
+        one |= self.greedy and not narrow.get("do_sample")
         own: list[int] = []
         while len(own) < body.get("max_tokens", body.get("max_completion_tokens")):
             if body.get("temperature", 1.0) == 0 or one:

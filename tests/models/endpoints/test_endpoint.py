@@ -353,6 +353,13 @@ def test_settings_of_a_whole_configuration_are_put_into_it(served: Any, named: s
     assert json.loads(served.asked[-1]["generation_config"]) == {"do_sample": True, "top_k": 2, "eos_token_id": 1}
 
 
+def test_a_server_that_is_greedy_unless_told_is_told(served: Any, named: str) -> None:
+    """As `transformers serve`; with it two texts are the same with top_k=1 and without."""
+    served.greedy = True
+    assert "do_sample" in load_model(named)._drawing.extra["generation_config"]
+    assert len({tuple(row) for row in generate(load_model(named), 6, 8, seed=1).tokens.tolist()}) > 2
+
+
 def test_a_chat_without_seeds_draws_every_text_by_itself(served: Any) -> None:
     served.unknown = {"seed", "max_tokens", "top_k"}
     model = load_model(f"openai/tiny@{served.url},chat=w3")

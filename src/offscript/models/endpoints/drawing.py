@@ -62,7 +62,7 @@ def find_drawing(ask: Ask, *, chat: bool, end: int | None) -> dict[str, Any]:
     """What a server takes, by asking it.
 
     Some servers refuse a setting that they do not know, others ignore it. So a setting counts only if it does
-    something: with `top_k=1`, two hot texts must be the same.
+    something: two hot texts must differ, and with `top_k=1` be the same. `transformers serve` is greedy unless told.
 
     Args:
         ask: Sends a request.
@@ -74,12 +74,12 @@ def find_drawing(ask: Ask, *, chat: bool, end: int | None) -> dict[str, Any]:
     """
     names = ("max_tokens", "max_completion_tokens") if chat else ("max_tokens",)
     forms = [Drawing(limit, seeded) for limit in names for seeded in (True, False)]
-    taken = next((form for form in forms if _accepted(ask, form, 1, {})), None)
+    taken = next((form for form in forms if _accepted(ask, form)), None)
     if taken is None:
         return asdict(Drawing())
     for extra, narrow in _candidates(end):
         form = Drawing(taken.limit, taken.seeded, extra)
-        if _accepted(ask, form, 1, {}) and _obeyed(ask, form, narrow):
+        if _accepted(ask, form) and _obeyed(ask, form, narrow):
             return asdict(form)
     return asdict(taken)
 
@@ -97,17 +97,20 @@ def _candidates(end: int | None) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     return pairs
 
 
-def _accepted(ask: Ask, form: Drawing, most: int, settings: Mapping[str, Any]) -> bool:
+def _accepted(ask: Ask, form: Drawing) -> bool:
     try:
-        ask({**form.request(most, {}, 1, ""), **settings})
+        ask(form.request(1, {}, 1, ""))
     except RefusedError:
         return False
     return True
 
 
 def _obeyed(ask: Ask, form: Drawing, narrow: Mapping[str, Any]) -> bool:
+    """Whether hot texts differ, and no longer do so with one token to choose from."""
+    hot = [form.request(_SEVERAL, {"temperature": _HOT}, seed, "") for seed in (1, 2)]
     try:
-        one, other = (ask({**form.request(_SEVERAL, {"temperature": _HOT}, seed, ""), **narrow}) for seed in (1, 2))
+        one, other = (ask(each) for each in hot)
+        narrowed = {ask({**each, **narrow}) for each in hot}
     except RefusedError:
         return False
-    return one == other
+    return one != other and len(narrowed) == 1
