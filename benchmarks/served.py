@@ -195,10 +195,21 @@ def run(arguments: argparse.Namespace, path: Path, keep: Path) -> int:
 
     AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name).save_pretrained(keep / "tokenizer")
     server = Server(path, arguments.as_usual, keep / "server.log")
-    proxy = Proxy(server)
-    proxy.kill_after = arguments.texts * arguments.longest // 3
+    try:
+        proxy = Proxy(server)
+        proxy.kill_after = arguments.texts * arguments.longest // 3
+        agreed = asked_of_both(arguments, str(path), proxy, keep / "tokenizer")
+    finally:
+        server.kill()
+    twice = sum(count > 1 for count in proxy.answered.values())
+    print(f"{proxy.answered.total()} requests answered, {twice} of them twice; {proxy.failed} lost with the server")
+    return 0 if agreed and not twice else 1
+
+
+def asked_of_both(arguments: argparse.Namespace, near: str, proxy: Proxy, tokenizer: Path) -> bool:
+    """Whether the file and the server give the same answers."""
     kind = "usual" if arguments.as_usual else "exact"
-    served = f"openai/{kind}@http://127.0.0.1:{proxy.port}/v1,tokenizer={keep / 'tokenizer'},top={WHOLE},concurrency=2"
+    far = f"openai/{kind}@http://127.0.0.1:{proxy.port}/v1,tokenizer={tokenizer},top={WHOLE},concurrency=2"
     given: dict[str, Any] = {"corpus": (arguments.corpus,)}
     asked: dict[str, dict[str, Any]] = {
         "likelihood": {"samples": arguments.texts, "length": arguments.longest},
@@ -211,14 +222,11 @@ def run(arguments: argparse.Namespace, path: Path, keep: Path) -> int:
     print(f"{'':<40} {'file':>12} {'server':>12} difference")
     for name, settings in asked.items():
         limit = arguments.tests if name == "stereotypes" else None
-        sides = (measured(name, Subject(model, limit=limit, **given), settings) for model in (str(path), served))
+        sides = (measured(name, Subject(model, limit=limit, **given), settings) for model in (near, far))
         agreed &= compare(name, *sides)
     if arguments.associations:
-        agreed &= same_scores(arguments, str(path), served)
-    twice = sum(count > 1 for count in proxy.answered.values())
-    print(f"{proxy.answered.total()} requests answered, {twice} of them twice; {proxy.failed} lost with the server")
-    server.kill()
-    return 0 if agreed and not twice else 1
+        agreed &= same_scores(arguments, near, far)
+    return agreed
 
 
 if __name__ == "__main__":
