@@ -12,7 +12,7 @@ from offscript._types import FloatArray
 from offscript.corpora.vocabularies import WordVocabulary
 from offscript.errors import OffscriptError
 from offscript.measures.calibration import Calibration
-from offscript.measures.calibration.estimation import BINS, measure_calibration, read_along, tenths
+from offscript.measures.calibration.estimation import BINS, _by_bin, measure_calibration, read_along, tenths
 from offscript.models.language_model import HistoryModel
 from offscript.sampling import generate
 
@@ -139,3 +139,23 @@ def test_sequences_that_end_within_the_prefix_are_left_out() -> None:
     goes_on = int(((data[:, :2] != 0).all(dim=1)).sum())
     assert goes_on < 200
     assert {each.n for each in measure_calibration(model, data, prefix=2, seed=1)} == {goes_on}
+
+
+def test_eight_sequences_are_the_fewest_and_tenths_of_few_sequences_are_left_open() -> None:
+    data = generate(Tempered(), 8, 12, seed=4).tokens
+    found = {each.name: each for each in measure_calibration(Tempered(), data, prefix=2, seed=1)}
+    curve = found["right"].by_position
+    assert curve is not None
+    assert all(low <= value <= high for value, low, high in zip(curve.values, curve.lower, curve.upper, strict=True))
+    with pytest.raises(OffscriptError, match="cannot measure 7 sequence"):
+        measure_calibration(Tempered(), data[:7], prefix=2, seed=1)
+
+
+@pytest.mark.parametrize("sequences", [1, 3, 4])
+def test_a_tenth_that_few_sequences_have_may_be_anything(sequences: int) -> None:
+    table, bins = np.zeros((6, 4)), np.zeros((6, 4), dtype=np.int64)
+    bins[:sequences, 0] = 1
+    table[:sequences, 0] = np.resize([0.5, 0.6], sequences)
+    curve = _by_bin(table, bins)
+    assert curve.values[1] == pytest.approx(table[:sequences, 0].mean())
+    assert ((curve.lower[1], curve.upper[1]) == (0.0, 1.0)) is (sequences < 4)

@@ -145,17 +145,18 @@ def test_a_bare_name_is_its_grid_and_every_grid_parses() -> None:
 
 
 def test_too_little_text_is_refused() -> None:
-    with pytest.raises(OffscriptError, match="need six"):
-        real_text([[1, 2, 3]] * 5, prefix=2, samples=10, length=5)
+    with pytest.raises(OffscriptError, match="need 8"):  # four values are the fewest that have an interval
+        real_text([[1, 2, 3]] * 7, prefix=2, samples=10, length=5)
+    assert len(real_text([[1, 2, 3]] * 8, prefix=2, samples=10, length=5).originals) == 4
     with pytest.raises(OffscriptError, match="4 tokens or more and at most 5.*--shortest"):
         real_text([[1, 2, 3]] * 9, prefix=2, samples=10, length=5, shortest=4)
 
 
 def test_with_a_shortest_length_sentences_are_whole_and_longer_ones_left_out() -> None:
-    sentences = [list(range(size)) for size in (3, 4, 5, 6, 7, 4, 5, 4, 5, 5)]
+    sentences = [list(range(size)) for size in (3, 4, 5, 6, 7, 4, 5, 4, 5, 5, 4)]
     text = real_text(sentences, prefix=2, samples=10, length=5, shortest=4)
-    assert [len(row) for row in (*text.originals, *text.references)] == [4, 5, 4, 5, 4, 5, 5]
-    assert text.prefixes(2).shape == (3, 2)
+    assert [len(row) for row in (*text.originals, *text.references)] == [4, 5, 4, 5, 4, 5, 5, 4]
+    assert text.prefixes(2).shape == (4, 2)
 
 
 def test_short_continuations_do_not_count(model: LSTMLanguageModel) -> None:

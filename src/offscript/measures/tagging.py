@@ -63,9 +63,10 @@ def measure_tagging(
 
     from offscript.measures.measurement import Measurement, environment
     from offscript.statistics import rate_interval
+    from offscript.statistics.estimates import LEAST
 
-    if len(sentences) < 2:
-        raise OffscriptError(f"need at least 2 sentences to tag, got {len(sentences)}", next="give a larger treebank")
+    if (n := len(sentences)) < LEAST:
+        raise OffscriptError(f"need at least {LEAST} sentences to tag, got {n}", next="give a larger treebank")
     tagger.tag_words([sentences[0].words])  # loads machine code and tables, which is not tagging
     started = time.perf_counter()
     tags = tagger.tag_words([sentence.words for sentence in sentences])

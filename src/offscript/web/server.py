@@ -2,6 +2,8 @@
 
 import asyncio
 import socket
+import threading
+import time
 from typing import Any
 
 import uvicorn
@@ -11,6 +13,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 HEADER_SECONDS = 10.0
 KEEP_ALIVE_SECONDS = 75  # more than clients and proxies keep a connection they do not use
 MOST_CONNECTIONS = 512  # of one process
+WAITING = 1024  # connections that are not accepted yet
 
 
 class BoundedProtocol(H11Protocol):
@@ -70,15 +73,29 @@ class BoundedProtocol(H11Protocol):
 
 
 def run(application: FastAPI | str, listener: socket.socket, *, workers: int = 1) -> None:
-    """Serve until the process is told to end; several workers need the import string of an application factory."""
+    """Serve until the process is told to end; several workers need the import string of an application factory.
+
+    A worker accepts as many connections in one go as its `backlog`: of fifty that come together the first to wake would
+    take all, and answer them while the others are idle. One at a time, whoever is idle takes the next.
+    """
+    if workers > 1:
+        threading.Thread(target=_keep_waiting_room, args=(listener,), daemon=True).start()
     uvicorn.run(
         application,
         factory=isinstance(application, str),
         workers=workers,
         fd=listener.fileno(),
+        backlog=WAITING if workers == 1 else 1,
         http=BoundedProtocol,
         ws="none",
         log_level="warning",
         server_header=False,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
     )
+
+
+def _keep_waiting_room(listener: socket.socket) -> None:
+    """A worker that starts, or starts again, makes its backlog that of the socket all share: make it large again."""
+    while True:
+        listener.listen(WAITING)
+        time.sleep(1.0)

@@ -18,6 +18,7 @@ from offscript.measures.measurement import Measurement
 from offscript.models.language_model import LanguageModel
 from offscript.sampling.generation import generate, lengths_until
 from offscript.statistics import Curve, mean_interval, rate_interval, within
+from offscript.statistics.estimates import LEAST
 
 BINS = 10
 _LEVEL = 0.95
@@ -70,10 +71,10 @@ def measure_calibration(
             f"cannot continue {prefix} tokens of sequences of {length}", next="ask for a shorter --prefix"
         )
     data = data[lengths_until(data, model.vocabulary.end) > prefix]
-    if (n := len(data)) < 4:
+    if (n := len(data)) < 2 * LEAST:
         raise OffscriptError(
             f"cannot measure {n} sequence(s) that go on after {prefix} tokens",
-            why="intervals need four",
+            why=f"the calibration error is that of every second one, and its interval needs {LEAST}",
             next="give more",
         )
     reading: dict[str, Any] = {"batch_size": batch_size, "progress": progress}
@@ -162,13 +163,13 @@ def tenths(confidence: FloatArray) -> NDArray[np.int64]:
 
 
 def _by_bin(table: FloatArray, bins: NDArray[np.int64]) -> Curve:
-    """Means over the predictions of each tenth; nothing is known of one that a single sequence has."""
+    """Means over the predictions of each tenth; of one that too few sequences have nothing is known but its value."""
     estimates = []
     for number in range(bins.max() + 1):
         inside = bins == number
         rows = inside.any(axis=1)
         totals, counts = (table * inside).sum(axis=1)[rows], inside.sum(axis=1)[rows]
-        if len(totals) < 2:
+        if len(totals) < LEAST:
             estimates.append((totals.sum() / counts.sum(), 0.0, 1.0))
             continue
         own = within(rate_interval(totals, counts), 0, 1)

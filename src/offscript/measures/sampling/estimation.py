@@ -39,6 +39,7 @@ from offscript.statistics import (
     mean_interval,
     within,
 )
+from offscript.statistics.estimates import LEAST
 
 QUESTION = "sampling"
 ENTROPY_ORDER = 3  # as in figures 5-1 and 5-5
@@ -321,11 +322,11 @@ def real_text(
     fewest, most = max(prefix, shortest), length if shortest else math.inf
     usable = [list(sentence)[:length] for sentence in sentences if fewest <= len(sentence) <= most]
     taken = min(samples, len(usable) // 2)
-    if taken < 3:
+    if taken < LEAST:
         raise OffscriptError(
             f"found {len(usable)} sentences of {fewest} tokens or more"
             + (f" and at most {length}" if shortest else ""),
-            why="prefixes and references need six",
+            why=f"prefixes and references need {2 * LEAST}",
             next="give more text" + (", or a smaller --shortest" if shortest else ", or a smaller --prefix"),
         )
     return RealText(usable[:taken], usable[taken : taken + samples])
