@@ -370,7 +370,7 @@ def test_the_command_names_what_it_skipped(tmp_path: Path, capsys: pytest.Captur
     (folder / "c.png").write_bytes(b"\x89PNG")
     app(["index", str(folder), "--out", str(tmp_path / "index")], standalone_mode=False)
     shown = capsys.readouterr()
-    assert "1 documents" in shown.out
+    assert "1 document, " in shown.out
     assert "files: 1 new, 1 skipped" in shown.out
     assert shown.err.splitlines() == [
         "skipped b.docx: is not a Word file; it has no word/document.xml", "not documents: 1 .png",

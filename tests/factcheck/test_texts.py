@@ -225,6 +225,9 @@ def test_a_text_is_checked_claim_by_claim(checker: Checker) -> None:
     page = text_page(checked)
     assert page.count('class="claim ') == sum(sentence.verdict is not None for sentence in checked.sentences)
     assert all(word in page for word in ("Supported", "95 % intervals", "What a life!"))
+    decided = [claim for claim in checked.claims if claim.check.verdict is not Verdict.unknown]
+    assert decided
+    assert page.count("<b>decides</b>") == len(decided)
     json.dumps(checked.to_json())
 
 

@@ -177,7 +177,8 @@ def _show(found: "Index", outcome: "Update | None", seconds: float, *, as_json: 
         typer.echo(json.dumps(report, ensure_ascii=False))
         return
     files = f"; files: {_counts(outcome)}" if outcome and _counts(outcome) else ""
-    typer.echo(f"{found.folder}: {len(found):,} documents, {found.tokens:,} tokens, {seconds:.1f} s{files}")
+    documents = f"{len(found):,} {'document' if len(found) == 1 else 'documents'}"
+    typer.echo(f"{found.folder}: {documents}, {found.tokens:,} tokens, {seconds:.1f} s{files}")
 
 
 def _counts(outcome: "Update") -> str:
