@@ -1,7 +1,8 @@
 """Findings: the interval decides the words, and every sentence holds it."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pytest
 
@@ -228,3 +229,20 @@ def test_several_curves_over_few_places_are_dots_side_by_side() -> None:
 )
 def test_a_bound_close_to_zero_keeps_its_sign(lower: float, told: str) -> None:
     assert with_interval(figure("a", 0.025, lower, 0.051)) == f"0.025 (95%: {told})"
+
+
+def test_a_line_that_ends_early_is_named_in_the_legend() -> None:
+    def curve(length: int) -> Curve:
+        values = tuple(float(place) for place in range(length))
+        return Curve(values, values, values, 0.95, "t")
+
+    def legend(chart: Mapping[str, Any]) -> Any:
+        [band] = [layer for layer in chart["layer"] if layer.get("mark", {}).get("type") == "area"]
+        return band["encoding"]["color"]["legend"]
+
+    late = curve_chart({"own": curve(12), "real": curve(20)}, x="length", y="nats")
+    early = curve_chart({"own": curve(2), "real": curve(20)}, x="length", y="nats")
+    assert legend(late) is None
+    assert late["layer"][-1]["mark"]["type"] == "text"
+    assert legend(early) is not None
+    assert early["layer"][-1]["mark"]["type"] == "line"

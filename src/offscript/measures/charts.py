@@ -67,7 +67,8 @@ def curve_chart(
     if longest <= _FEW:
         axis = {"values": list(range(first, first + longest)), "format": "d"}
     along = {"field": "place", "type": "quantitative", "title": x, "axis": axis}
-    legend = _WRAPPED if len(curves) > _LABELLED else None
+    labelled = 1 < len(curves) <= _LABELLED and _end_late(points, first + longest - 1)
+    legend = None if labelled or len(curves) == 1 else _WRAPPED
     color = {"field": "series", "type": "nominal", "title": None, "sort": list(curves), "legend": legend}
     shared = {"x": along, "color": color}
     band = {
@@ -85,7 +86,7 @@ def curve_chart(
             {"mark": {"type": "point", "filled": True, "opacity": 0.25, "size": 12}, "encoding": value},
             {"transform": [_moving_mean(max(2, longest // 40))], "mark": {"type": "line"}, "encoding": smooth},
         ]
-    if 1 < len(curves) <= _LABELLED:
+    if labelled:
         lines.append(_line_ends(points, shared, y))
     return layered([*([] if reference is None else [rule(reference, meaning)]), band, *lines], points)
 
@@ -93,6 +94,12 @@ def curve_chart(
 _FEWEST = 4  # positions up to which several curves are dots side by side: their bands would hide one another
 _LABELLED = 3  # lines that are named where they end
 _APART = 0.07  # of the chart's height, between two names
+
+
+def _end_late(points: Sequence[Mapping[str, Any]], last: int) -> bool:
+    """Whether every line reaches the right half of the chart, where no other line's points hide its name."""
+    ends = {point["series"]: point["place"] for point in points}
+    return all(2 * place >= last for place in ends.values())
 
 
 def _line_ends(points: list[dict[str, Any]], shared: Specification, y: str) -> Specification:

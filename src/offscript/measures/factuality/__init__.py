@@ -170,7 +170,7 @@ class Factuality(Question[FactualitySettings]):
             more = "More" if moved.value > 0 else "Fewer"
             return Finding(
                 f"{more} statements cannot be decided at higher temperature",
-                f"{sentence} The share moves by {with_interval(moved)}, so the others cannot be compared.",
+                f"{sentence} The undecided share moves by {with_interval(moved)}, so the others cannot be compared.",
                 "cannot tell",
             )
         p = p_values[_DECIDED]

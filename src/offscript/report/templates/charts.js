@@ -8,6 +8,7 @@
     view: { stroke: null },
     axis: { labelColor: ink, titleColor: ink, domainColor: line, tickColor: line, gridColor: line,
             labelFontSize: 12, titleFontSize: 12, titleFontWeight: 500 },
+    axisX: { labelFlush: false },  // labels moved inwards at both ends would overlap their neighbours
     legend: { labelColor: ink, titleColor: ink, labelFontSize: 12 },
     rule: { color: ink },
     rect: { color: ink },
