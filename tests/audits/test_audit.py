@@ -40,6 +40,26 @@ def test_without_oracle_and_corpus_the_plan_says_what_is_left_out_and_why() -> N
     assert "--corpus" in reasons["likelihood"]
 
 
+def corpus_of(path: Path, texts: int, words: int) -> tuple[str]:
+    path.write_text((" ".join(["w1"] * words) + "\n") * texts, encoding="utf-8")
+    return (str(path),)
+
+
+def test_a_corpus_of_too_few_texts_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
+    subject = Subject(small_model("student", 1), corpus=corpus_of(tmp_path / "few.txt", 3, 12), length=8)
+    with pytest.raises(OffscriptError, match="corpus of 3 texts; an interval needs at least 4; add text to --corpus"):
+        plan_audit(subject)
+
+
+@pytest.mark.parametrize(("words", "asked"), [(3, False), (12, True)])
+def test_recovery_is_left_out_where_texts_are_too_short_for_it(tmp_path: Path, words: int, asked: bool) -> None:
+    subject = Subject(small_model("student", 1), corpus=corpus_of(tmp_path / "short.txt", 40, words), length=8)
+    plan = plan_audit(subject, ["recovery", "likelihood"])
+    assert ("recovery" in [planned.question.name for planned in plan.asked]) is asked
+    reasons = {question.name: reason for question, reason in plan.left_out}
+    assert ("longer texts" in reasons.get("recovery", "")) is not asked
+
+
 def test_an_unknown_question_is_named_with_what_is_near(subject: Subject) -> None:
     with pytest.raises(OffscriptError, match="'liklihood'.*did you mean 'likelihood'"):
         plan_audit(subject, ["liklihood"])

@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,6 +19,7 @@ from offscript.measures.question import Answer, Need, Progress, Question, Settin
 from offscript.measures.registry import question as question_named
 from offscript.measures.registry import questions
 from offscript.measures.subject import Subject
+from offscript.statistics.estimates import LEAST
 
 _PACE = "pace.json"
 _SCALES = (1.0, 1.15, 1.35, 1.6, 2.0, 3.0)
@@ -108,11 +110,26 @@ def plan_audit(
     chosen = [each for each in known.values() if each.name in named or (not only and each in usual)]
     lacks = {each.name: each.missing(subject, changed.get(each.name, {})) for each in chosen}
     possible = [each for each in chosen if lacks[each.name] is None]
+    _require_texts(subject, possible)
     asked = _planned(possible, subject, changed)
     left_out = tuple((each, str(lack)) for each in chosen if (lack := lacks[each.name]) is not None)
     if not asked:
         raise OffscriptError("no question can be asked", why=f"{left_out[0][0].name} {left_out[0][1]}")
     return Plan(asked, left_out)
+
+
+def _require_texts(subject: Subject, asked: Sequence[Question[Any]]) -> None:
+    """Refuse a corpus of too few texts for any interval, before anything is measured."""
+    needed = (Need.corpus,) if subject.has_oracle else (Need.corpus, Need.gold)
+    if not subject.corpus or not any(need in each.needs for need in needed for each in asked):
+        return
+    count = sum(1 for _ in islice(subject.sentences(), LEAST))
+    if count < LEAST:
+        raise OffscriptError(
+            f"cannot audit with a corpus of {count} texts",
+            why=f"an interval needs at least {LEAST}",
+            next="add text to --corpus",
+        )
 
 
 def run_audit(

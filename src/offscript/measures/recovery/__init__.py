@@ -10,6 +10,7 @@ from offscript.measures.question import (
     Compared,
     Finding,
     Gauge,
+    Lack,
     Names,
     Need,
     Progress,
@@ -72,6 +73,17 @@ class Recovery(Question[RecoverySettings]):
         samples = subject.affordable((10 if subject.has_oracle else 5) * length, most=max(2, half))
         prefix = min(_PREFIX, (length - ORDER) // 2)
         return RecoverySettings(samples=samples, length=length, prefix=prefix, show=_SHOWN, data="oracle")
+
+    def missing(self, subject: "Subject", given: Mapping[str, Any]) -> Lack | None:
+        """Texts that hold a prefix and an n-gram of BLEU after it."""
+        from offscript.measures.recovery.estimation import ORDER
+
+        lack = super().missing(subject, given)
+        if lack is not None or not subject.corpus or subject.has_oracle or {"length", "prefix"} & given.keys():
+            return lack
+        needed = ORDER + 2  # a prefix of one token takes as much as what follows it beyond the n-gram
+        enough = subject.usual_length(subject.samples) >= needed
+        return None if enough else Lack(f"longer texts: half of them with {needed} tokens or more", "--corpus FILE")
 
     def tokens(self, subject: "Subject", settings: RecoverySettings) -> int:
         """Prefixes are drawn, continued and, with an oracle, read."""
