@@ -60,6 +60,21 @@ def test_rules_correct_what_the_encoder_is_sure_of(claim: str, sentence: str, le
     assert np.array_equal(corrected(claim, [sentence], once, np.array([1.0])), once)
 
 
+@pytest.mark.parametrize(
+    ("claim", "sentence", "leading"),
+    [
+        ("The British Virgin Islands lies in the Caribbean.", "The British Virgin Islands lies in North America.", 2),
+        ("The population of Greenland is bioluminescent.", "The population of Greenland is 56,025.", 2),
+        ("The population of Romania is 12% Romanian.", "The population of Romania is 19,473,936.", 2),
+        ("The population of Romania is 12,000.", "The population of Romania is 19,473,936.", 1),
+        ("The capital of Malta is Rome.", "The capital of Malta is Valletta.", 1),
+    ],
+)
+def test_values_of_different_kinds_do_not_refute_each_other(claim: str, sentence: str, leading: int) -> None:
+    refuted = np.array([[0.05, 0.9, 0.05]])
+    assert int(corrected(claim, [sentence], refuted, np.array([1.0]))[0].argmax()) == leading
+
+
 def test_what_is_sure_is_not_hedged() -> None:
     assert not is_hedged("In May the suspect was convicted, and the plan was dropped.")
 

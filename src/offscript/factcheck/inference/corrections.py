@@ -18,6 +18,7 @@ AGREE, DISAGREE, NEITHER = range(3)
 ALIKE = 0.7  # the share of the claim's words, without numbers and comparisons, that a sentence has to hold
 FRAME = 4  # words that a claim and a sentence have to begin with alike
 _FRAMING = frozenset(["is", "are", "was", "were", "in", "on", "by", "borders"])
+_CONTINENT = re.compile(r"\b(?:Africa|Antarctica|Asia|Europe|(?:North|South) America|Oceania)\W*$")
 SHORT = 20  # words of a sentence up to which a hedge or another number is taken to be about what the claim says
 _WORD = re.compile(r"\w+")
 _SPAN = re.compile(r"\b(?:until|since|till)\b")  # bounds of a span: a year within it says nothing about its end
@@ -97,8 +98,9 @@ def corrected(claim: str, sentences: Sequence[str], probabilities: FloatArray, s
             high, low = max(found[place, :2]), min(found[place, :2])
             found[place, [side, 1 - side]] = high, low
         if _other_value(claim, sentence):
-            found[place, NEITHER] += found[place, AGREE]
-            found[place, AGREE] = 0.0
+            sides = [AGREE, DISAGREE] if _other_kind(claim, sentence) else [AGREE]
+            found[place, NEITHER] += found[place, sides].sum()
+            found[place, sides] = 0.0
         if not open_claim and shares[place] >= ALIKE - 0.1 and len(sentence.split()) <= SHORT and is_hedged(sentence):
             found[place, NEITHER] += found[place, AGREE]
             found[place, AGREE] = 0.0
@@ -116,6 +118,17 @@ def _other_value(claim: str, sentence: str) -> bool:
         return False
     ends = [{word[:STEM] for word in words[same:] if word not in STOP_WORDS} for words in (asked, given)]
     return all(ends) and not ends[0] & ends[1]
+
+
+def _other_kind(claim: str, sentence: str) -> bool:
+    """Whether two values after the same words can both be so, since they are of different kinds.
+
+    That a country lies in North America says nothing about the Caribbean, and how many people live there nothing about
+    their nature, or what share of them does something.
+    """
+    wider = bool(_CONTINENT.search(sentence)) and not _CONTINENT.search(claim)
+    counted = bool(quantities(sentence)) and (not quantities(claim) or ("%" in claim) != ("%" in sentence))
+    return wider or counted
 
 
 def _side(claim: str, sentence: str) -> int | None:
