@@ -265,8 +265,8 @@ def test_the_larger_of_two_p_values_counts() -> None:
 def test_a_ratio_needs_a_deviation_clear_of_noise() -> None:
     rng = np.random.default_rng(8)
     linear = rng.normal(0, 0.1, (200, 2))
-    model = Split(np.array([0.9, 0.9]), linear, np.zeros((200, 2)), np.full(2, 0.01), np.full((200, 2), 0.01), 50)
-    data = Split(np.array([0.5, 0.5]), linear[::-1], np.zeros((200, 2)), np.full(2, 0.01), np.full((200, 2), 0.01), 50)
+    model = Split(np.array([0.8, 0.9]), linear, np.zeros((200, 2)), np.full(2, 0.01), np.full((200, 2), 0.01), 50)
+    data = Split(np.array([0.7, 0.5]), linear[::-1], np.zeros((200, 2)), np.full(2, 0.01), np.full((200, 2), 0.01), 50)
     found = gap._ratio_figure(model, data, 0.95)
     assert found is not None
     assert found.estimate.value == pytest.approx(1.8)

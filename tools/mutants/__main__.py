@@ -138,18 +138,19 @@ def _run(left: list[Mutant], reach: Path, results: Path) -> None:
 def _chosen(
     mutant: Mutant, by_line: dict[tuple[str, int], list[str]], tests: dict[str, dict[str, Any]]
 ) -> tuple[list[str], float]:
-    """Names of tests that reach the change, those of the module's own file first, and their seconds.
+    """Names of tests that reach the change, those that reach little else first, and their seconds.
 
-    The fastest test of every file comes before the second of any: tests of one file tend to notice the same.
+    Beside the module's own file, the first test of every file comes before the second of any: tests of one file tend to
+    notice the same.
     """
-    names = _reaching(mutant, by_line, tests)
+    names = sorted(_reaching(mutant, by_line, tests), key=lambda name: sum(map(len, tests[name]["lines"].values())))
     stem, folder = mutant.path.stem, mutant.path.parent.name
     noun = folder if stem in ("__init__", "estimation") else stem.strip("_")
     own = [name for name in names if noun in name.partition("::")[0]]
     chosen: list[str] = []
     seconds = 0.0
     declared = [] if mutant.function or LISTING not in tests else [LISTING]
-    for name in dict.fromkeys([*declared, *own[: MOST_TESTS // 2], *_in_turn(names)]):
+    for name in dict.fromkeys([*declared, *names[: MOST_TESTS // 4], *own[: MOST_TESTS // 2], *_in_turn(names)]):
         taken = tests[name]["seconds"]
         if len(chosen) < MOST_TESTS and taken < SLOWEST and (seconds + taken < MOST_SECONDS or not chosen):
             chosen.append(name)
