@@ -75,5 +75,5 @@ def test_tagging_accuracy_counts_words_and_its_interval_is_over_sentences() -> N
     [found] = measure_tagging(tagger, asked)
     assert (found.name, found.n, found.value) == ("accuracy", 10, pytest.approx(8 / 10))
     assert found.interval.lower < 0.8 < found.interval.upper
-    with pytest.raises(OffscriptError, match="at least 2 sentences"):
-        measure_tagging(tagger, taught[:1])
+    with pytest.raises(OffscriptError, match="at least 4 sentences"):
+        measure_tagging(tagger, asked[:3])
