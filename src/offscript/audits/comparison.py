@@ -109,7 +109,7 @@ def read_runs(paths: Sequence[Path]) -> list[Run]:
         Run(
             label=model if models.count(model) == 1 else f"{model} ({place})",
             model=model,
-            date=datetime.fromtimestamp(document["date"], tz=timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
+            date=datetime.fromtimestamp(float(document["date"]), tz=timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
             config=document["config"],
             path=file,
             figures={f"{entry.question}.{entry.name}": entry for entry in entries},

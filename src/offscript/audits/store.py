@@ -299,9 +299,17 @@ def _item_to_json(values: FloatArray) -> Any:
     return None if np.isnan(values) else str(values)
 
 
+def _is_there(path: Path) -> bool:
+    """Whether there is such a file; a question of a damaged file may have a name that none can have."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
 def _read_items(path: Path) -> dict[str, FloatArray]:
     columns: dict[str, list[Any]] = {}
-    if not path.is_file():
+    if not _is_there(path):
         return {}
     with explaining_results(path), path.open(encoding="utf-8") as stream:
         for line in stream:

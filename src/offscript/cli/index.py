@@ -1,5 +1,6 @@
 """`offscript index`: documents become an index that claims are checked against."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -247,7 +248,7 @@ def _documents(sources: list[str], format: str, columns: "Columns", limit: int |
     from offscript.factcheck.documents import read_documents
 
     readers = [read_documents(source, format=format, columns=columns) for source in sources]  # type: ignore[arg-type]
-    return islice(chain.from_iterable(readers), limit)
+    return islice(chain.from_iterable(readers), None if limit is None else min(limit, sys.maxsize))
 
 
 @contextmanager

@@ -43,7 +43,7 @@ def stored_audits(folder: Path) -> list[StoredAudit]:
 def _stored(results: Path, folder: Path) -> StoredAudit | None:
     try:
         document = json.loads(results.read_text(encoding="utf-8"))
-        date = datetime.fromtimestamp(document["date"], timezone.utc).strftime("%Y-%m-%d %H:%M")
+        date = datetime.fromtimestamp(float(document["date"]), timezone.utc).strftime("%Y-%m-%d %H:%M")
         model = str(document["model_name"])
     except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None

@@ -87,5 +87,5 @@ def _text(message: email.message.Message) -> str:
 def _decoded(content: bytes, encoding: str) -> str:
     try:
         return content.decode(encoding, "replace")
-    except LookupError:
+    except (LookupError, ValueError):  # no such encoding, or nothing that could be the name of one
         return content.decode("utf-8", "replace")

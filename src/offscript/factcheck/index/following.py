@@ -80,7 +80,10 @@ def index_files(
         The index and what became of the files.
     """
     check_format(format)
-    listed = {str(Path(source).resolve()): files_of(Path(source)) for source in sources}
+    found = [
+        (Path(source), files_of(Path(source))) for source in sources
+    ]  # refuses what is no name before it is resolved
+    listed = {str(source.resolve()): files for source, files in found}
     given = list(listed)
     files = [(source, name, path) for source, named in listed.items() for name, path in named.items()]
     with writing(Path(folder)) as writer:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from offscript.measures.places.estimation import Trace
     from offscript.measures.subject import Subject
 
+_FEWEST = 4  # that an interval needs
 _MOST = 500
 _STREAM = 5  # of random numbers, for the oracle's text
 
@@ -20,7 +21,7 @@ _STREAM = 5  # of random numbers, for the oracle's text
 class PlacesSettings(TextSettings):
     """How many samples are looked at."""
 
-    samples: int = setting(_MOST, "Sequences drawn from the model, and texts of real text at most.", ge=4)
+    samples: int = setting(_MOST, "Sequences drawn from the model, and texts of real text at most.", ge=_FEWEST)
     length: int = setting(50, "Tokens of a sequence at most.", ge=2)
 
 
@@ -46,7 +47,8 @@ class Places(Question[PlacesSettings]):
 
     def plan(self, subject: "Subject") -> PlacesSettings:
         """At most as many samples as a screen has lines for."""
-        return PlacesSettings(samples=subject.affordable(4 * subject.length, most=_MOST), length=subject.length)
+        affordable = subject.affordable(4 * subject.length, most=_MOST)
+        return PlacesSettings(samples=max(_FEWEST, affordable), length=subject.length)
 
     def tokens(self, subject: "Subject", settings: PlacesSettings) -> int:
         """Samples are drawn and read, and as much real text is read."""
