@@ -73,6 +73,7 @@ def test_what_was_found_stands_first_and_everything_is_counted() -> None:
         ("regret", [figure("q_per_token", 0.1, 0.0, 0.2)], 0.0, "the oracle's own text"),
         ("recovery", [figure("nll_gap.a", 0.1, 0, 1), figure("nll_gap.b", 1, 0, 2)], 0.0, "as after real prefixes"),
         ("likelihood", [figure("ppl", 70, 60, 80)], None, ""),
+        ("translation", [figure("content_gap.random", 0.05, 0.03, 0.07)], 0.0, "as without a prefix"),
         ("factuality", [figure("change.free.supported_of_decided", 0.1, 0, 1)], 0.0, "no change"),
         ("sampling", [figure("top-k,k=5.corpus_bleu_4", 0.1, 0, 1, sampler="top-k,k=5"),
                       figure("top-k,k=5.self_bleu_4", 0.1, 0, 1, sampler="top-k,k=5"),

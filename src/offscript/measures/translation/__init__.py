@@ -10,6 +10,7 @@ from offscript.measures.question import (
     Answer,
     Compared,
     Finding,
+    Gauge,
     Names,
     Need,
     Progress,
@@ -57,6 +58,7 @@ class Translation(Question[TranslationSettings]):
     needs = (Need.model,)
     rests_on = (f"content.{NORMAL}",)
     headlines = ("content_gap.random", "content.normal")
+    gauges = (Gauge("content_gap.random", "content lost after random prefixes", "share", 0.0, "as without a prefix"),)
     compared = (Compared("content_gap.random", "content lost", 0.0),)
 
     def figures(self, subject: "Subject", settings: TranslationSettings) -> list[str]:
