@@ -45,11 +45,14 @@ def test_runs_share_an_axis_and_have_a_lane_each() -> None:
     assert first.height < second.height < drawing.base
 
 
-@pytest.mark.parametrize(("low", "high"), [(0.95, 1.07), (-0.4, 0.15), (60.0, 92.0), (0.0, 1e-5), (3.0, 1e6)])
+@pytest.mark.parametrize(
+    ("low", "high"), [(0.95, 1.07), (-0.4, 0.15), (-0.53, 0.07), (60.0, 92.0), (0.0, 1e-5), (3.0, 1e6)]
+)
 def test_ticks_are_two_to_five_round_numbers_inside(low: float, high: float) -> None:
     shown = ticks(low, high)
     assert 2 <= len(shown) <= 5
     assert all(low <= place <= high for place, _ in shown)
+    assert any(place == 0 for place, _ in shown) or not low <= 0 <= high  # zero is the reference of most figures
     assert all(float(text.replace("−", "-").replace(",", "")) == pytest.approx(place) for place, text in shown)
 
 

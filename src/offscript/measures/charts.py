@@ -308,6 +308,7 @@ def reliability_chart(bins: "Sequence[Any]") -> Specification:
 
 _KINDS = {".corpus_bleu": "quality", ".self_bleu": "diversity"}
 _TALL = 380
+_TICKS = 8  # so that labels such as 0.14 stand apart
 
 
 def trade_off_chart(measurements: "Sequence[Measurement]") -> Specification:
@@ -332,7 +333,7 @@ def trade_off_chart(measurements: "Sequence[Measurement]") -> Specification:
     ]
     color = {"field": "algorithm", "type": "nominal", "title": None, "legend": _WRAPPED}
     x, y = (
-        _free_axis("diversity", "self-BLEU (lower: more diverse)"),
+        {**_free_axis("diversity", "self-BLEU (lower: more diverse)"), "axis": {"tickCount": _TICKS}},
         _free_axis("quality", "corpus-BLEU (higher: better)"),
     )
     line = {

@@ -98,6 +98,7 @@ def _map(exhibit: Mapping[str, Any]) -> dict[str, Any]:
         "columns": columns,
         "data": inert(data),
         "bound": number(float(exhibit["bound"])),
+        "bound_of": exhibit.get("bound_of", "real text"),
         "legend": {"label": measure["label"], "unit": measure["unit"], "top": number(float(measure["scale"]))},
         "summary": [
             {"tokens": row["tokens"], "mean": number(float(row["mean"])), "bad": f"{float(row['bad']):.1%}"}

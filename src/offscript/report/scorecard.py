@@ -152,8 +152,10 @@ def ticks(low: float, high: float) -> list[tuple[float, str]]:
     return []
 
 
-def _thinned(places: range) -> range:
-    return places[:: math.ceil(len(places) / 5)]
+def _thinned(places: range) -> list[int]:
+    """At most five of them, and zero among them where it is there: most references are zero."""
+    stride = math.ceil(len(places) / 5)
+    return [place for place in places if place % stride == 0]
 
 
 def _short(value: float, decimals: int) -> str:

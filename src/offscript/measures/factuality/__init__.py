@@ -69,12 +69,12 @@ class Factuality(Question[FactualitySettings]):
     flags = ("seed", "device", "batch_size")
     asked_by_default = True
     words = (
-        ("change.*.supported_of_decided", "change in supported {} statements of those decided"),
-        ("change.*.not_enough_info", "change in undecided {} statements"),
+        ("change.*.supported_of_decided", "change in the supported share of decided {} statements"),
+        ("change.*.not_enough_info", "change in the share of undecided {} statements"),
         ("*.supported", "supported statements ({})"),
         ("*.refuted", "refuted statements ({})"),
         ("*.not_enough_info", "undecided statements ({})"),
-        ("*.supported_of_decided", "supported statements of those decided ({})"),
+        ("*.supported_of_decided", "supported share of decided statements ({})"),
         ("*.checkable", "statements that can be checked ({})"),
     )
 

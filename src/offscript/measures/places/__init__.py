@@ -60,7 +60,7 @@ class Places(Question[PlacesSettings]):
 
     def measure(self, subject: "Subject", settings: PlacesSettings, progress: Progress) -> Answer:
         """Draw, read once with each model, and keep what the page shows."""
-        from offscript.measures.places.estimation import bad_bound, measure_places, trace
+        from offscript.measures.places.estimation import measure_places, trace
         from offscript.measures.places.exhibits import SHOWN, TokenTexts, map_exhibit, worst_exhibit
         from offscript.sampling.generation import generate
 
@@ -77,7 +77,7 @@ class Places(Question[PlacesSettings]):
         exhibits = [
             worst_exhibit(makes, own),
             makes.exhibit("Its samples" + (" beside real text" if real is not None else ""), columns),
-            map_exhibit(subject.model, subject.oracle, own, bad_bound(own, real)),
+            map_exhibit(subject.model, subject.oracle, own, real),
         ]
         exhibits = [{**exhibit, "lead": True} for exhibit in exhibits]  # before the chart
         return Answer(measurements, exhibits, title=f"{len(drawn)} samples of {subject.model.name}")

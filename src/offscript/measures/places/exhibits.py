@@ -14,6 +14,7 @@ from offscript.measures.places.estimation import (
     Alternatives,
     Trace,
     alternatives,
+    bad_bound,
     described,
     first_bad,
     trace,
@@ -133,20 +134,20 @@ def _around(text: dict[str, Any], place: int, makes: TokenTexts, named: str) -> 
     return {**cut, "values": values, "focus": place - part.start, "label": label, **more}
 
 
-def map_exhibit(model: LanguageModel, oracle: LanguageModel | None, own: Trace, bound: float) -> dict[str, Any]:
+def map_exhibit(model: LanguageModel, oracle: LanguageModel | None, own: Trace, real: Trace | None) -> dict[str, Any]:
     """Samples by positions: one level from 0 to 255 for each token, and the texts.
 
     Args:
         model: the model that is asked about.
         oracle: what stands for the data's distribution, if anything does.
         own: sequences of the model.
-        bound: above it a token is bad.
+        real: real sequences, if there are any; a token is bad that is worse than nearly all of theirs.
 
     Returns:
         Plain data: levels as base64, row by row.
     """
     measure, deviation = described(oracle)[0], own.deviation
-    full = scale(deviation)
+    full, bound = scale(deviation), bad_bound(own, real)
     levels = np.rint(np.clip(np.nan_to_num(deviation) / full, 0, 1) * _LEVELS).astype(np.uint8)
     words: dict[str, int] = {}
     texts = [
@@ -158,6 +159,7 @@ def map_exhibit(model: LanguageModel, oracle: LanguageModel | None, own: Trace, 
         "title": "All samples, token by token",
         "measure": {**measure, "scale": full},
         "bound": _rounded(bound),
+        "bound_of": "its own text" if real is None else "real text",
         "shape": list(levels.shape),
         "levels": base64.b64encode(levels.tobytes()).decode(),
         "starts": first_bad(deviation, bound).tolist(),
