@@ -10,11 +10,20 @@ from types import ModuleType
 import pytest
 
 from offscript.corpora.vocabularies import WordVocabulary
+from offscript.measures.exposure.estimation import measure_exposure_exactly
+from offscript.measures.question import Question
+from offscript.measures.registry import questions
 from offscript.measures.regret.estimation import measure_regret
 from offscript.models.tabular import Tabular
 from offscript.report.figures import finding_of
 
-RUNS = {"stereotypes": 150, "all of them on one page": 150, "sampling, 50 prefixes": 400, "sampling, 300 prefixes": 200}
+RUNS = {
+    "stereotypes": 150,
+    "all of them on one page": 150,
+    "exposure, with an oracle": 100,
+    "sampling, 50 prefixes": 400,
+    "sampling, 300 prefixes": 200,
+}
 
 
 def _simulations() -> ModuleType:
@@ -39,6 +48,20 @@ def limit(runs: int) -> float:
 def test_data_in_which_nothing_is_wrong_rarely_give_an_alarm(name: str) -> None:
     runs = RUNS.get(name, SIMULATIONS.RUNS)
     assert SIMULATIONS.rate(name, runs) <= limit(runs)
+
+
+def test_the_pair_that_stands_for_no_exposure_bias_has_none() -> None:
+    exact = measure_exposure_exactly(*SIMULATIONS.unbiased_pair(), length=2, distances=["js"])
+    figures = {entry.name: entry.value for entry in exact}
+    assert figures["eb_c.js"] == pytest.approx(1.0)
+    assert figures["cgd_data.js"] > 0.01  # and yet the two differ
+
+
+def test_every_conclusion_stands_in_the_docs_with_its_hypothesis() -> None:
+    lines = (Path(__file__).parents[2] / "docs" / "conclusions.md").read_text(encoding="utf-8").splitlines()
+    listed = {name.strip() for line in lines if line.startswith("| ") for name in line.split("|")[1].split(",")}
+    concluding = {name for name, asked in questions().items() if type(asked).conclude is not Question.conclude}
+    assert concluding <= listed
 
 
 def test_a_model_does_not_drift_from_itself() -> None:
