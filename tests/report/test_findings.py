@@ -142,6 +142,10 @@ def test_a_sampler_as_diverse_as_real_text_is_recommended() -> None:
     found = finding_of("sampling", figures)
     assert found is not None
     assert found.headline == "Use p=0.8"
+    assert "Of 2 settings that are as diverse, p=0.8 with" in found.sentence
+    alone = finding_of("sampling", figures[:-2])
+    assert alone is not None
+    assert "The only setting that is as diverse is p=0.8 with corpus-BLEU" in alone.sentence
 
 
 def test_the_simplest_of_settings_that_cannot_be_told_apart_is_recommended() -> None:

@@ -189,10 +189,11 @@ class Sampling(Question[SamplingSettings]):
             sentence = f"{known} No setting is as diverse; {_setting(closest)} comes closest to it."
             return Finding("No setting is as diverse as real text", sentence, "cannot tell")
         best, rivals, chosen = _choice(diverse)
+        if len(diverse) == 1:
+            return Finding(f"Use {_sampler(best)}", f"{known} The only setting that is as diverse is {_setting(best)}.")
         sentence = f"{known} Of {len(diverse)} settings that are as diverse, {_setting(best)} scores highest"
         if not rivals:
-            ahead = ", and all others are significantly worse" if len(diverse) > 1 else ""
-            return Finding(f"Use {_sampler(best)}", f"{sentence}{ahead}.")
+            return Finding(f"Use {_sampler(best)}", f"{sentence}, and all others are significantly worse.")
         named = ", ".join(_sampler(kinds) for kinds in sorted(rivals, key=_simplicity))
         return Finding(
             f"Use {_sampler(chosen)}, the simplest of {len(rivals) + 1} settings that cannot be told apart",
