@@ -1,5 +1,6 @@
-"""A real model against its own quantisation: figures equal those of a script that asks transformers directly."""
+"""A real model against its own quantisation and a LoRA of itself: the figures of transformers and peft alone."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -48,11 +49,18 @@ def rounded(full: Path, tmp_path_factory: pytest.TempPathFactory, benchmark_scri
     return made
 
 
-def log_probabilities(path: Path, rows: list[list[int]], start: int) -> list[torch.Tensor]:
+@pytest.fixture(scope="module")
+def unpacked(full: Path, tmp_path_factory: pytest.TempPathFactory, benchmark_script: Callable[[str], Any]) -> Path:
+    """The model as a folder of transformers, which is read faster than a GGUF file."""
+    folder: Path = benchmark_script("against").unpacked(full, tmp_path_factory.mktemp("unpacked") / full.stem)
+    return folder
+
+
+def log_probabilities(place: dict[str, Any], rows: list[list[int]], start: int) -> list[torch.Tensor]:
     """Next-token log-probabilities along each row by transformers alone, without a cache or padding."""
     from transformers import AutoModelForCausalLM
 
-    network: Any = AutoModelForCausalLM.from_pretrained(path.parent, gguf_file=path.name, dtype=torch.float32).eval()
+    network: Any = AutoModelForCausalLM.from_pretrained(**place, dtype=torch.float32).eval()
     with torch.no_grad():
         return [network(torch.tensor([[start, *row[:-1]]])).logits[0].double().log_softmax(dim=-1) for row in rows]
 
@@ -67,14 +75,18 @@ def against(full: Path, rounded: Path, tmp_path_factory: pytest.TempPathFactory)
 
 
 @pytest.mark.slow
-def test_differences_are_those_of_transformers_alone(against: Against, full: Path, rounded: Path) -> None:
+def test_differences_are_those_of_transformers_alone(against: Against, unpacked: Path, rounded: Path) -> None:
     from transformers import AutoTokenizer
 
-    tokenizer: Any = AutoTokenizer.from_pretrained(full.parent, gguf_file=full.name)
+    tokenizer: Any = AutoTokenizer.from_pretrained(unpacked)
     start = tokenizer.bos_token_id
     rows = [[*tokenizer(text, add_special_tokens=False).input_ids, tokenizer.eos_token_id] for text in SENTENCES]
     rows = [row[:LENGTH] for row in rows]
-    tables = [log_probabilities(path, rows, start) for path in (full, rounded)]
+    places = (
+        {"pretrained_model_name_or_path": unpacked},
+        {"pretrained_model_name_or_path": rounded.parent, "gguf_file": rounded.name},
+    )
+    tables = [log_probabilities(place, rows, start) for place in places]
     costs = [
         -sum(float(table[range(len(row)), row].sum()) for table, row in zip(of_model, rows, strict=True))
         for of_model in tables
@@ -101,3 +113,28 @@ def test_the_page_says_what_rounding_did(against: Against) -> None:
     assert f"{finding.headline}." in page.replace("&#39;", "'")
     assert "They agree on the most probable token" in page
     assert len(page.encode()) < 3_000_000
+
+
+@pytest.mark.slow
+def test_a_lora_of_it_differs_as_peft_says(
+    unpacked: Path, tmp_path: Path, benchmark_script: Callable[[str], Any], capfd: pytest.CaptureFixture[str]
+) -> None:
+    script, corpus = benchmark_script("against"), tmp_path / "news.txt"
+    corpus.write_text("\n".join(SENTENCES))
+    version = script.taught(unpacked, corpus, tmp_path / "lora", steps=8, length=LENGTH)
+    assert script.compared(unpacked, {"lora": version}, corpus, tmp_path / "audits", LENGTH) == []
+    lines = capfd.readouterr().out.splitlines()
+    [headline] = [line for line in lines if line.startswith("lora: ")]
+    assert re.match(r"lora: Perplexity \d+ % lower", headline)
+    [change] = [line.split()[1:3] for line in lines if line.startswith("  likelihood.nll")]
+    assert max(map(float, change)) < -0.1
+
+
+def test_a_deviation_is_told(benchmark_script: Callable[[str], Any]) -> None:
+    script = benchmark_script("against")
+    found = {"likelihood.nll": -0.4, "likelihood.ppl": 50.003, "divergence.kl": 0.1}
+    assert script.deviating(found, {**found, "likelihood.ppl": 50.0}) == []
+    assert script.deviating(found, {**found, "divergence.kl": 0.1002, "likelihood.nll": 0.4}) == [
+        "likelihood.nll",
+        "divergence.kl",
+    ]

@@ -166,6 +166,16 @@ def test_runs_of_one_model_have_labels_of_their_own(tmp_path: Path) -> None:
     assert [run.path for run in read_runs([tmp_path / "one", tmp_path / "two"])] == [path.resolve() for path in paths]
 
 
+def test_labels_leave_out_folders_of_the_machine_where_that_tells_runs_apart(tmp_path: Path) -> None:
+    def labels(*models: str) -> list[str]:
+        paths = [stored(tmp_path / str(place), model, score("x", 0, 1)) for place, model in enumerate(models)]
+        return [run.label for run in read_runs(paths)]
+
+    assert labels("/a/base", "/a/base,adapter=/b/lora") == ["base", "base,adapter=lora"]
+    assert labels("/a/base", "/b/base") == ["/a/base", "/b/base"]
+    assert labels("/a/base", "/a/base") == ["base (1)", "base (2)"]
+
+
 def hostile(tmp_path: Path) -> list[Path]:
     curve = Curve((1.0, 1.2), (0.9, 1.1), (1.1, 1.3), 0.95, "bootstrap")
     return [

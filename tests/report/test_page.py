@@ -18,10 +18,9 @@ from offscript.cli.audit import settings_of
 from offscript.corpora import WordVocabulary
 from offscript.measures.measurement import Measurement
 from offscript.measures.subject import Subject, columns_of_texts
-from offscript.measures.words import number, with_interval
+from offscript.measures.words import number, short_name, with_interval
 from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
 from offscript.report.page import command_for, render_page, write_page
-from offscript.report.rendering import short_name
 from offscript.statistics import Curve, Interval
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -317,6 +316,7 @@ def test_the_gallery_has_what_pages_have_today(written: Path) -> None:
         ("hf/gpt2@main,dtype=float32", "hf/gpt2@main,dtype=float32"),
         ("runs/gan/model", "runs/gan/model"),
         ("/home/ada/models/SmolLM2.gguf,chat=Hello", "SmolLM2.gguf,chat=Hello"),
+        ("/models/base,adapter=/runs/lora/adapter,load=int4", "base,adapter=lora/adapter,load=int4"),
         ("./gan/model", "gan/model"),
         ("~/texts/", "texts"),
         ("C:\\models\\a.gguf", "a.gguf"),

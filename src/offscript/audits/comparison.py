@@ -17,6 +17,7 @@ from offscript.audits.store import read_results
 from offscript.errors import OffscriptError
 from offscript.measures.measurement import MACHINE, P_VALUE, Measurement
 from offscript.measures.registry import questions
+from offscript.measures.words import short_name
 from offscript.statistics import Difference, Interval, holm, independent_difference, paired_differences
 
 LEVEL = 0.95
@@ -107,17 +108,24 @@ def read_runs(paths: Sequence[Path]) -> list[Run]:
     models = [str(document["model_name"]) for document in documents]
     return [
         Run(
-            label=model if models.count(model) == 1 else f"{model} ({place})",
+            label=label,
             model=model,
             date=datetime.fromtimestamp(float(document["date"]), tz=timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
             config=document["config"],
             path=file,
             figures={f"{entry.question}.{entry.name}": entry for entry in entries},
         )
-        for place, (file, document, model, entries) in enumerate(
-            zip(files, documents, models, measured, strict=True), start=1
+        for file, document, model, label, entries in zip(
+            files, documents, models, _labels(models), measured, strict=True
         )
     ]
+
+
+def _labels(models: Sequence[str]) -> list[str]:
+    """The models without folders of this machine where that tells as many apart; runs of one model with their place."""
+    short = [short_name(model) for model in models]
+    names = short if len(set(short)) == len(set(models)) else list(models)
+    return [name if names.count(name) == 1 else f"{name} ({place})" for place, name in enumerate(names, start=1)]
 
 
 def compare_runs(runs: Sequence[Run], *, seed: int = 1, without: Mapping[str, str] | None = None) -> Comparison:

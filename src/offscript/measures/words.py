@@ -1,11 +1,15 @@
-"""Figures in words: numbers, and numbers with their intervals."""
+"""Figures in words: numbers, numbers with their intervals, and the names of what was measured."""
 
 import math
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from offscript.measures.measurement import Measurement
     from offscript.statistics import Estimate
+
+_LOCAL = re.compile(r"[/~]|\.\.?[/\\]|[A-Za-z]:[/\\]")
+_COMMON = ("model", "adapter", "data", "train.txt", "text.txt")  # last parts that say little
 
 
 def number(value: float, decimals: int | None = None) -> str:
@@ -45,3 +49,24 @@ def _decimals(width: float) -> int | None:
     if not math.isfinite(width) or width <= 0:
         return None
     return min(max(0, 1 - math.floor(math.log10(width))), 6)
+
+
+def short_name(name: str) -> str:
+    """Paths of this machine by their last part, since a page is passed on; every other name as it is.
+
+    Args:
+        name: A model string, a corpus or the title of a column.
+
+    Returns:
+        What a heading shows; the commands on the page have the whole.
+    """
+    path, *settings = name.split(",")
+    pairs = [setting.partition("=") for setting in settings]
+    return ",".join([_last_part(path), *(f"{key}{equals}{_last_part(value)}" for key, equals, value in pairs)])
+
+
+def _last_part(path: str) -> str:
+    if not _LOCAL.match(path):
+        return path
+    parts = re.split(r"[/\\]+", path.rstrip("/\\"))
+    return "/".join(parts[-2:] if parts[-1] in _COMMON else parts[-1:])

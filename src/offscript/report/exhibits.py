@@ -13,8 +13,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from offscript.measures.words import number
-from offscript.report.rendering import inert, short_name
+from offscript.measures.words import number, short_name
+from offscript.report.rendering import inert
 
 _RIBBON = 24.0  # height of a ribbon, in its own units
 

@@ -1,7 +1,6 @@
 """What every page is made with: templates that escape, one style, and charts that open offline."""
 
 import json
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,12 +12,10 @@ from offscript import __version__
 from offscript.measures.charts import Chart
 from offscript.measures.measurement import Measurement, number_to_json
 from offscript.measures.signature import signature
-from offscript.measures.words import number, with_interval
+from offscript.measures.words import number, short_name, with_interval
 from offscript.report.vega import vega_script
 
 _TEMPLATES = Path(__file__).parent / "templates"
-_LOCAL = re.compile(r"[/~]|\.\.?[/\\]|[A-Za-z]:[/\\]")
-_COMMON = ("model", "data", "train.txt", "text.txt")  # last parts that say little
 _STYLES, _SCRIPTS = ("page.css", "exhibits.css"), ("exhibits.js", "page.js")
 
 
@@ -44,23 +41,6 @@ def render(template: str, *, charts: bool, **values: Any) -> str:
         scripts=[_part(name) for name in (*_SCRIPTS, *(["charts.js"] if charts else []))],
         **values,
     )
-
-
-def short_name(name: str) -> str:
-    """A path of this machine by its last part, since a page is passed on; every other name as it is.
-
-    Args:
-        name: A model string, a corpus or the title of a column.
-
-    Returns:
-        What a heading shows; the commands on the page have the whole.
-    """
-    path, comma, settings = name.partition(",")
-    if not _LOCAL.match(path):
-        return name
-    parts = re.split(r"[/\\]+", path.rstrip("/\\"))
-    kept = parts[-2:] if parts[-1] in _COMMON else parts[-1:]
-    return "/".join(kept) + comma + settings
 
 
 def _part(name: str) -> Markup:
