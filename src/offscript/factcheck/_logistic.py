@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
 from offscript._types import FloatArray
@@ -70,6 +69,8 @@ def fit_logistic(
         slopes[:, -1] = 0.0
         gradient = (np.exp(log_probs) * mass[:, None] - wanted).T @ rows + slopes
         return float(0.5 * (slopes * weights).sum() - (wanted * log_probs).sum()), gradient.ravel()
+
+    from scipy.optimize import minimize  # slow to import, and a check fits nothing
 
     found = minimize(loss, np.zeros(shape).ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 500})
     return Logistic(tuple(labels), tuple(features), found.x.reshape(shape))

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
 from offscript._types import FloatArray
@@ -136,5 +135,7 @@ def _fit_one(
         return total, slopes + drawn
 
     begun = random.normal(size=cut + outputs * labels) / np.sqrt(inputs)
+    from scipy.optimize import minimize  # slow to import, and a check fits nothing
+
     flat = minimize(loss, begun, jac=True, method="L-BFGS-B", options={"maxiter": STEPS}).x
     return flat[:cut].reshape(inputs, units), flat[cut:].reshape(outputs, labels)

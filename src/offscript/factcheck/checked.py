@@ -1,7 +1,8 @@
 """What checking a claim brings to light: a verdict, and the documents and sentences that it rests on."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
 from enum import Enum
 from typing import Any
 
@@ -43,10 +44,18 @@ class CheckedDocument:
 
 @dataclass(frozen=True)
 class Reading:
-    """The documents that were read for a claim, and the stance of their best sentences read as one text."""
+    """The documents that were read for a claim, and the stance of their best sentences read as one text.
+
+    Only a verdict that no single sentence settles asks for that text, so it is read when it is asked for.
+    """
 
     documents: tuple[CheckedDocument, ...]
-    together: Stance = UNRELATED
+    read_together: Callable[[], Stance] | None = field(default=None, compare=False, repr=False)
+
+    @functools.cached_property
+    def together(self) -> Stance:
+        """Of the best sentences as one text."""
+        return UNRELATED if self.read_together is None else self.read_together()
 
 
 @dataclass(frozen=True)

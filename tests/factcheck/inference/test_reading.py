@@ -16,7 +16,6 @@ from offscript.factcheck.inference.stance import InferenceStance
 from offscript.factcheck.inference.verdict import FEATURES, fit_inference_verdicts, verdict_features
 from offscript.factcheck.retrieval.reranking import prefer_titles, rerank_by_title
 from offscript.factcheck.sources import Found, Kind
-from offscript.factcheck.stance.stance import UNRELATED
 from offscript.factcheck.verdict import evidence_of_verdict
 
 
@@ -84,16 +83,23 @@ def test_each_text_is_read_once_and_the_best_together() -> None:
     texts = [f"Riverton has {number} large bridges." for number in range(6)]
     documents = [document_of_sentences("1", "", texts), document_of_sentences("2", "", texts[:3])]
     reading, model = _read("Riverton has large bridges.", *documents, sentences=5)
-    assert len(model.read) == 5 + 1
+    assert (reading.together.agree, len(model.read)) == (0.8, 5 + 1)
     assert len(set(model.read)) == len(model.read)
     assert sum(model.read[-1].count(text) for text in texts) == TOGETHER
     assert reading.documents[1].sentences[0].stance == reading.documents[0].sentences[0].stance
-    assert reading.together.agree == 0.8
+
+
+@pytest.mark.parametrize(("last", "together"), [("a new town", 0), ("not a town", 1)])
+def test_sentences_are_read_together_only_where_none_or_both_sides_are_settled(last: str, together: int) -> None:
+    texts = ["Riverton is large.", "The town of Riverton has large bridges.", f"Riverton is {last}."]
+    reading, model = _read("Riverton is large.", document_of_sentences("1", "", texts))
+    verdict_features("Riverton is large.", reading)
+    assert len(model.read) == len(texts) + together
 
 
 def test_nothing_found_is_nothing_read() -> None:
     reading, model = _read("Riverton is large.")
-    assert (reading, model.read) == (Reading((), UNRELATED), [])
+    assert (reading, model.read) == (Reading(()), [])
     assert verdict_features("Riverton is large.", reading).tolist() == [0.0] * len(FEATURES)
 
 

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import beta
 
 from offscript._types import FloatArray
 
@@ -64,6 +63,8 @@ def _worst(wrong: NDArray[np.bool_], owners: NDArray[np.int64]) -> float:
 
 def _bound(wrong: NDArray[np.bool_], weights: FloatArray, certainty: float) -> float:
     """Upper bound of the weighted share of what is wrong."""
+    from scipy.stats import beta  # slow to import, and a check fits nothing
+
     weights = weights / weights.sum()
     rate, effective = float(weights @ wrong), float(1.0 / (weights**2).sum())
     errors = rate * effective

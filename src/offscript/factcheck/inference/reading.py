@@ -54,7 +54,7 @@ class InferenceReader:
             self._document(each, own, [by_place[number, place] for place in range(len(own))])
             for number, (each, own) in enumerate(zip(found, sentences, strict=True))
         )
-        return Reading(documents, self._together(claim, texts, chosen, rows, likeness))
+        return Reading(documents, lambda: self._together(claim, texts, chosen, rows, likeness))
 
     def _judged(self, claim: str, texts: Sequence[str]) -> FloatArray:
         """Stances of texts [texts, 4]; those that name nothing of the claim take no side."""

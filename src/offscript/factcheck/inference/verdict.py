@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
 from offscript._types import FloatArray
@@ -159,7 +158,7 @@ def verdict_features(claim: str, reading: Reading) -> FloatArray:
     telling = np.argsort(-(told.sum(axis=1) * shares), kind="stable")[:TOGETHER]
     first, nearest = told[telling[0]], told[int(np.argmax(shares))]
     best, second = (np.sort(np.vstack([told, np.zeros((2, 2))]), axis=0)[-place] for place in (1, 2))
-    whole, lead = _together(best, np.array(reading.together.probabilities[:2])), texts[int(telling[0])]
+    whole, lead = _together(best, reading), texts[int(telling[0])]
     fits, differs = compared(claim, lead)
     return np.array([
         *_log_odds(best),
@@ -183,14 +182,14 @@ def verdict_features(claim: str, reading: Reading) -> FloatArray:
     ])  # fmt: skip
 
 
-def _together(best: FloatArray, whole: FloatArray) -> FloatArray:
+def _together(best: FloatArray, reading: Reading) -> FloatArray:
     """Agreement and disagreement of the best sentences read together, or of a single one that settles it.
 
     The encoder is good at single sentences and poor at several: given "The capital of Australia is Canberra." and
     "Sydney is a city in Australia.", it takes Sydney for the capital. So several count only where no single sentence,
     or one on either side, settles the claim. That lowers the loss on collections left out from .820 to .818.
     """
-    return best if (best >= DECISIVE).sum() == 1 else whole
+    return best if (best >= DECISIVE).sum() == 1 else np.array(reading.together.probabilities[:2])
 
 
 def fit_inference_verdicts(
@@ -271,6 +270,7 @@ def _fitted(table: FloatArray, gold: NDArray[np.int64], mass: FloatArray) -> Per
 
 def _temperature(scores: FloatArray, gold: NDArray[np.int64], mass: FloatArray) -> float:
     """By which log probabilities are divided so that the right answers are likeliest."""
+    from scipy.optimize import minimize_scalar  # slow to import, and a check fits nothing
 
     def loss(temperature: float) -> float:
         return -float(mass @ log_softmax(scores / temperature, axis=1)[np.arange(len(gold)), gold])
