@@ -12,10 +12,12 @@ from collections.abc import Sequence
 from offscript._types import FloatArray
 from offscript.factcheck.inference.numbers import ORDINALS, UNIT_WORDS, Quantity, amounts_differ, compared, quantities
 from offscript.factcheck.inference.relations import SAME, STEM, TURNED, direction, relations
+from offscript.factcheck.inference.slots import slots_differ
 from offscript.factcheck.stance.tokens import STOP_WORDS
 
 AGREE, DISAGREE, NEITHER = range(3)
 ALIKE = 0.7  # the share of the claim's words, without numbers and comparisons, that a sentence has to hold
+SURE = 0.9  # the share of what supports or leaves open that another value in the same place turns into refutation
 FRAME = 4  # words that a claim and a sentence have to begin with alike
 _FRAMING = frozenset(["is", "are", "was", "were", "in", "on", "by", "borders"])
 _CONTINENT = re.compile(r"\b(?:Africa|Antarctica|Asia|Europe|(?:North|South) America|Oceania)\W*$")
@@ -97,6 +99,9 @@ def corrected(claim: str, sentences: Sequence[str], probabilities: FloatArray, s
         if side is not None:
             high, low = max(found[place, :2]), min(found[place, :2])
             found[place, [side, 1 - side]] = high, low
+        if found[place, DISAGREE] < SURE and slots_differ(claim, sentence):
+            found[place, [AGREE, NEITHER]] *= (1 - SURE) / found[place, [AGREE, NEITHER]].sum()
+            found[place, DISAGREE] = SURE
         if _other_value(claim, sentence):
             sides = [AGREE, DISAGREE] if _other_kind(claim, sentence) else [AGREE]
             found[place, NEITHER] += found[place, sides].sum()

@@ -82,6 +82,9 @@ _CENTURY = re.compile(
 YEARS = (1000, 2100)
 _DECADE = re.compile(r"['’]?s\b")
 _MARGIN = 0.1
+STEM = 6  # letters by which words are compared
+_LINKING_WORDS = """of in on at to from by and or per a an the were was is are had has with for than more"""
+_LINKING = frozenset(_LINKING_WORDS.split())
 
 
 class Quantity(NamedTuple):
@@ -100,7 +103,22 @@ class Quantity(NamedTuple):
 
 def quantities(text: str) -> list[Quantity]:
     """The numbers of a text, in figures or in words up to ninety, with `million` and the like."""
-    found = [_century(match) for match in _CENTURY.finditer(text)]
+    return [quantity for quantity, _ in _placed(text)]
+
+
+def counted(text: str) -> list[tuple[Quantity, frozenset[str]]]:
+    """The numbers of a text, each with the words after it, cut to their first letters: what is counted."""
+    return [(quantity, _things(text[end:])) for quantity, end in _placed(text)]
+
+
+def _things(after: str) -> frozenset[str]:
+    words = re.match(r"(?:\s+[a-z-]+){0,2}", after)
+    return frozenset(word[:STEM] for word in (words[0].split() if words else ()) if word not in _LINKING)
+
+
+def _placed(text: str) -> list[tuple[Quantity, int]]:
+    """The numbers of a text, each with where it ends."""
+    found = [(_century(match), match.end()) for match in _CENTURY.finditer(text)]
     for match in _NUMBER.finditer(_CENTURY.sub(lambda own: " " * len(own[0]), text)):
         digits = match["digits"]
         value = float(digits.replace(",", "")) if digits else _VALUES[match["word"].lower()]
@@ -113,7 +131,7 @@ def quantities(text: str) -> list[Quantity]:
         low, high = _bounds(text[: match.start()].rstrip(), value)
         if year and _DECADE.match(text, match.end()):
             high = value + (99 if digits and digits.endswith("00") else 9)
-        found.append(Quantity(value, low, high, year, dimension, word))
+        found.append((Quantity(value, low, high, year, dimension, word), (unit or scale or match).end()))
     return found
 
 
@@ -153,6 +171,17 @@ def amounts_differ(claim: str, sentence: str) -> bool:
         if len(own) == len(given) == 1 and not _fits(asked, given[0]):
             return True
     return False
+
+
+def differ_beyond_rounding(asked: Quantity, given: Quantity) -> bool:
+    """Whether two numbers differ, and the asked one is not the given one rounded: two million for 1.9 million."""
+    if _fits(asked, given) or _fits(given, asked):
+        return False
+    whole, places = int(asked.value), 0
+    while whole and whole % 10 == 0:
+        whole, places = whole // 10, places + 1
+    rounded = places >= 3 and round(given.value / 10**places) * 10**places == asked.value
+    return not rounded
 
 
 def quantifiers_differ(claim: str, sentence: str) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from offscript.factcheck.tagging import Tagger, Token, default_tagger
-from offscript.factcheck.texts.clauses import relative_clauses
+from offscript.factcheck.texts.clauses import FINITE, main_statement, relative_clauses, states
 
 _PERSON_NOUNS = """actor actress artist athlete author chairman chairwoman chancellor chemist composer director doctor
     economist engineer explorer founder governor inventor journalist king mayor mathematician minister musician novelist
@@ -16,14 +16,14 @@ _THING_NOUNS = """agency airline airport album bank bay bridge building canal ca
     novel observatory opera orchestra organisation organization palace park party planet plant port programme project
     province railway republic reserve river school ship society stadium state station store team temple theatre theater
     tower town treaty tunnel university vaccine valley village volcano war zoo"""
-_FINITE_VERBS = """is are was were has had have did does can could will would may might must became began came found
-    founded gave grew held led lies lost made ran rose said sold stands took went won wrote built bought carries closed
-    contains covers crosses employs employed flows houses includes lives moved opened operates owns produces rises runs
-    serves stood uses"""
 _PART_NOUNS = """airport bridge building castle cathedral church factory garden harbour hospital library lighthouse
     museum palace park port school stadium station store temple theatre theater tower zoo"""
 _TITLES = """archbishop baron bishop captain chancellor count countess doctor dr duke emperor empress father general
     king lady lord mayor mr mrs ms pope president prince princess professor queen saint sir sister"""
+_FIRM_NOUNS = "agency airline bank company corporation factory firm group newspaper store"
+_PLACE_NOUNS = """bay city country county desert harbour island kingdom lake mountain nation planet port province
+    republic river state town valley village volcano"""
+_FIRMS, _PLACES = frozenset(_FIRM_NOUNS.split()), frozenset(_PLACE_NOUNS.split())
 PERSONS, THINGS = frozenset(_PERSON_NOUNS.split()), frozenset(_THING_NOUNS.split())
 _PARTS, _RANKS = frozenset(_PART_NOUNS.split()), frozenset(_TITLES.split())
 _PRONOUN = re.compile(r"(He|She|It|They|His|Her|Its|Their|The ([a-z]+)(['’]s)?|This ([a-z]+))\s+", re.DOTALL)
@@ -37,11 +37,15 @@ _EMPTY = re.compile(
     r"(?:is|was|will be|would be|['’]s) (?:(?:a|an|not|too|so|very|already|still|almost) )*(?:\w+ )?"
     r"(?:raining|snowing|cold|hot|warm|dark|loud|late|early|clear|true|likely|possible|said|believed|known|thought|hard|"
     r"easy|time|pity|shame|day|night|morning|evening|winter|summer|"
-    r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)\b)"
+    r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)\b|"
+    r"(?:is|was|has been|had been|became|remains?) (?:(?:not|now|long|still|also|very|only) )*"
+    r"(?:against the law|(?:il)?legal|forbidden|allowed|(?:im)?possible|customary|common|usual|normal|rare|necessary|"
+    r"important|difficult|dangerous|safe|wrong|right|best|better) (?:for [\w ]{1,30})?(?:to|that)\b)"
 )
 """`It` that means nothing: `It is a grey Tuesday`, `It takes a while`."""
+_OF_THEM = re.compile(r"((?:[\w,.]+ ){0,3}[\w,.]+) of them\b")  # `Fewer than 1,000 of them`
+_HEAD = re.compile(r"\b[A-Z][a-z]+ of (?:the )?$")
 _POSSESSIVE = ("His", "Her", "Its", "Their")
-_FINITE = frozenset(_FINITE_VERBS.split())
 _SPLIT = re.compile(r"(?:,|;)?\s+and\s+|;\s+")
 _CLAUSE_BREAK = re.compile(r"\b(?:who|which|whose|where|when|that|because|although|between|both)\b")
 _ARTICLES = frozenset(["a", "an", "the", "this", "that", "its", "his", "her", "their", "our", "my"])
@@ -64,6 +68,7 @@ class Memory:
             if noun in self.nouns:
                 return self.nouns[noun]
             known = self.persons if noun in PERSONS else self.things if noun in THINGS else []
+            known = [name for name in known if not self._is_other(name, noun)]
             called = [name for name in known if noun in name.lower().split()]
             if noun in _PARTS and not called:
                 return ""  # `the harbour` is that of a town, and not the town
@@ -73,6 +78,11 @@ class Memory:
         if word in ("It", "Its"):
             return self.things[-1] if self.things else ""
         return ""  # `they` may be anybody
+
+    def _is_other(self, name: str, noun: str) -> bool:
+        """Whether a name is known for what the noun cannot mean: a city is no company."""
+        called = {other for other, known in self.nouns.items() if known == name}
+        return any(noun in one and called & two for one, two in ((_FIRMS, _PLACES), (_PLACES, _FIRMS)))
 
     def full_name(self, name: str) -> str:
         """A surname or a short form by the longest name that ends or begins with it."""
@@ -116,6 +126,8 @@ def _resolved(sentence: str, memory: Memory) -> str:
             possessive = pronoun[1] in _POSSESSIVE or bool(pronoun[3])
             return f"{sentence[:start]}{name}{_apostrophe(name) if possessive else ''} {capital[pronoun.end() :]}"
         return sentence
+    if (many := _OF_THEM.match(capital)) and memory.things and memory.things[-1].endswith("s"):
+        return f"{sentence[:start]}{many[1]} {memory.things[-1]}{capital[many.end() :]}"
     first = re.match(r"([A-Z][\w-]+)(['’]s)?(?=\s+[a-z])", capital)
     if first and (name := memory.full_name(first[1])) != first[1]:
         return f"{sentence[:start]}{name}{first[2] or ''}{capital[first.end() :]}"
@@ -138,6 +150,8 @@ def _remember(sentence: str, memory: Memory, tagger: Tagger) -> None:
     names = [name.removeprefix("The ").removeprefix("the ") for name in names]
     for name in reversed(names):
         place = sentence.find(name)
+        if whole := _HEAD.search(sentence[: max(place, 0)]):  # the tagger leaves out `Lighthouse of`
+            name, place = f"{whole[0]}{name}", whole.start()
         is_person = _is_person(name, sentence[: max(place, 0)], sentence[place + len(name) :], memory)
         known = memory.persons if is_person else memory.things
         if name in known:
@@ -173,6 +187,8 @@ def _is_person(name: str, before: str, after: str, memory: Memory) -> bool:
 def split_claims(sentence: str, *, tagger: Tagger | None = None) -> list[str]:
     """The claims that a sentence joins by `and`, `;`, `which` or `who`: those with the same subject get it written out.
 
+    What a claim goes on with after a comma and can do without is left out, or checked beside it (`main_statement`).
+
     Args:
         sentence: One that stands alone.
         tagger: Finds the verbs; the one that ships by default.
@@ -181,9 +197,16 @@ def split_claims(sentence: str, *, tagger: Tagger | None = None) -> list[str]:
         One claim or more; the sentence itself where a split is not sure.
     """
     tagger = tagger or default_tagger()
+    parts = _joined(sentence, tagger)
+    claims = [claim for part in parts for claim in main_statement(part, tagger.tag([part])[0])]
+    return list(dict.fromkeys(claims))
+
+
+def _joined(sentence: str, tagger: Tagger) -> list[str]:
+    """The claims that `and`, `;`, `which` or `who` join; the sentence itself where a split is not sure."""
     main, *told = relative_clauses(sentence)
     if told and _has_verb(main) and all(map(_has_verb, told)):
-        return [claim for part in (main, *told) for claim in split_claims(part, tagger=tagger)]
+        return [claim for part in (main, *told) for claim in _joined(part, tagger)]
     breaks = [found for found in _SPLIT.finditer(sentence) if not _inside_brackets(sentence, found.start())]
     if not breaks or len(breaks) > 4:
         return [sentence]
@@ -196,12 +219,12 @@ def split_claims(sentence: str, *, tagger: Tagger | None = None) -> list[str]:
         left, right = sentence[start : found.start()], sentence[found.end() :]
         if _CLAUSE_BREAK.search(left) and first_clause and "," not in left:
             continue
-        if _begins_with_verb(right, tokens, found.end()) and _has_verb(left):
+        if _begins_with_verb(tokens, found.end()) and _has_verb(left):
             parts.append(left if first_clause else f"{subject} {left}")
             start, first_clause = found.end(), False
         elif _is_clause(right, tokens, found.end()) and (found[0].strip() != "and"):
             parts.append(left if first_clause else f"{subject} {left}")
-            rest = split_claims(_with_subject(right, subject), tagger=tagger)
+            rest = _joined(_with_subject(right, subject), tagger)
             return [*map(_closed, parts), *rest] if all(map(_long_enough, parts)) else [sentence]
     if not parts:
         return [sentence]
@@ -227,13 +250,12 @@ def _subject(sentence: str, tokens: Sequence[Token]) -> str:
 
 
 def _is_finite(token: Token) -> bool:
-    return token.text.lower() in _FINITE or (token.tag in ("VERB", "AUX") and token.text.lower().endswith(("ed", "s")))
+    return token.text.lower() in FINITE or (token.tag in ("VERB", "AUX") and token.text.lower().endswith(("ed", "s")))
 
 
-def _begins_with_verb(right: str, tokens: Sequence[Token], start: int) -> bool:
-    word = right.split(" ", 1)[0].strip(",.").lower()
-    token = next((each for each in tokens if each.start >= start), None)
-    return token is not None and (word in _FINITE or (token.tag in ("VERB", "AUX") and word.endswith(("ed", "s"))))
+def _begins_with_verb(tokens: Sequence[Token], start: int) -> bool:
+    token = next((each for each in tokens if each.start >= start and each.tag != "ADV"), None)  # `still looks`
+    return token is not None and _is_finite(token)
 
 
 def _is_clause(right: str, tokens: Sequence[Token], start: int) -> bool:
@@ -246,7 +268,8 @@ def _is_clause(right: str, tokens: Sequence[Token], start: int) -> bool:
 
 def _has_verb(text: str) -> bool:
     words = [word.strip(",.").lower() for word in text.split()]
-    return any(word in _FINITE or (word.endswith("ed") and len(word) > 4) for word in words)
+    known = any(word in FINITE or (word.endswith("ed") and len(word) > 3) for word in words)
+    return known or states(default_tagger().tag([text])[0])
 
 
 def _inside_brackets(sentence: str, place: int) -> bool:
