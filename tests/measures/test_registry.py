@@ -6,101 +6,26 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
+from pinned import SMALL, write_files
 from typer.testing import CliRunner
 
 from offscript.audits.audit import plan_audit, run_audit
 from offscript.cli.app import app
-from offscript.corpora import WordVocabulary
 from offscript.experiments.experiment import Experiment
 from offscript.experiments.reproduce import reproduce
-from offscript.factcheck.documents import Document
-from offscript.factcheck.index import build_index
 from offscript.measures import Question, questions
 from offscript.measures.question import Need
 from offscript.measures.subject import Subject
-from offscript.models.encoder_decoder import EncoderDecoder, EncoderDecoderSettings
-from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
-from offscript.models.storage import save
 from offscript.report.page import render_page
-
-WORDS = [f"w{number}" for number in range(30)]
-TAGGED = "1\tDogs\tdog\tNOUN\t_\t_\t0\t_\t_\t_\n2\tbark\tbark\tVERB\t_\t_\t0\t_\t_\t_\n\n"
-LABELS = ("stereotype", "anti-stereotype", "unrelated")
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two models and small files of every kind that a question reads."""
     folder = tmp_path_factory.mktemp("questions")
-    vocabulary = WordVocabulary(["<unk>", "<eos>", *WORDS])
-    for seed, name in enumerate(("model", "oracle")):
-        with torch.random.fork_rng():
-            torch.manual_seed(seed)
-            save(LSTMLanguageModel(vocabulary, LSTMSettings(hidden=8, embedding=8)).eval(), folder / name)
-    save(
-        EncoderDecoder(vocabulary, EncoderDecoderSettings(width=8, encoder_layers=1, decoder_layers=1)),
-        folder / "coder",
-    )
-    told = [" ".join(WORDS[place] for place in (0, 1, 2, 3 + row, 10 + row, 17 + row)) for row in range(7)]
-    (folder / "told.tsv").write_text("".join(f"{text}\t{text}\n" for text in told))
-    sentences = [" ".join(WORDS[(row * step) % 30] for step in range(1, 16)) for row in range(1, 61)]
-    (folder / "text.txt").write_text("\n".join(sentences) + "\n")
-    tests = [
-        {
-            "id": f"t{row}",
-            "target": WORDS[row % 3],
-            "bias_type": ("race", "gender")[row % 2],
-            "context": f"{WORDS[row % 5]} BLANK",
-            "sentences": [
-                {"id": f"t{row}{label}", "gold_label": label, "sentence": f"{WORDS[row % 5]} {WORDS[10 + place]}"}
-                for place, label in enumerate(LABELS)
-            ],
-        }
-        for row in range(12)
-    ]
-    (folder / "tests.json").write_text(json.dumps({"data": {"intrasentence": tests}}))
-    (folder / "bank.conllu").write_text(TAGGED * 4)
-    pairs = [("a b", "agree"), ("c d", "disagree")]
-    _lines(folder / "pairs.jsonl", [{"claim": claim, "text": "a b c", "label": label} for claim, label in pairs])
-    claims = [("The capital of France is Paris.", "SUPPORTS"), ("The capital of France is Rome.", "REFUTES")]
-    _lines(
-        folder / "claims.jsonl", [{"id": i, "claim": claim, "label": label} for i, (claim, label) in enumerate(claims)]
-    )
-    build_index([Document("d1", "one", "red apples"), Document("d2", "two", "green pears")], folder / "index")
-    _lines(folder / "queries.jsonl", [{"id": "1", "text": "apples"}, {"id": "2", "text": "pears"}])
-    rated = "".join(f"i{n},r{rater},s{n % 2},{(n + rater) % 4}\n" for n in range(4) for rater in range(3))
-    (folder / "ratings.csv").write_text(f"item,rater,system,rating\n{rated}")
-    (folder / "judgments.txt").write_text("1 0 d1 1\n2 0 d2 1\n")
+    write_files(folder)
     return folder
 
-
-def _lines(path: Path, rows: list[dict[str, Any]]) -> None:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-
-
-SMALL: dict[str, dict[str, Any]] = {
-    "approximation": {"draws": 20, "step": 20, "highest": 40, "subset": 4, "length": 6, "samples": 4},
-    "degeneration": {"samples": 20, "length": 16, "prefix": 4},
-    "divergence": {"samples": 20, "length": 8},
-    "diversity": {"samples": 10, "length": 8},
-    "exposure": {"samples": 20, "length": 6},
-    "factuality": {"samples": 2, "length": 8, "samplers": ["tempered,temperature=1.0"]},
-    "likelihood": {"samples": 20, "length": 8},
-    "memorisation": {"training": "text.txt", "samples": 10, "length": 8, "prefix": 3, "suffix": 4},
-    "quality": {"samples": 10, "length": 8},
-    "ratings": {"source": "ratings.csv"},
-    "recovery": {"samples": 10, "length": 12, "prefix": 4},
-    "regret": {"samples": 10, "length": 6},
-    "retrieval": {"index": "index", "queries": "queries.jsonl", "judgments": "judgments.txt"},
-    "sampling": {"samples": 20, "length": 12, "prefix": 4, "samplers": ["top-k,k=5", "nucleus,p=0.9"]},
-    "stance": {"data": "pairs.jsonl", "model": "lexical"},
-    "tagging": {"treebank": "bank.conllu"},
-    "text-distance": {"samples": 30, "length": 14, "prefix": 3, "encoder": "lexical", "clusterings": 2},
-    "translation": {"pairs": "told.tsv", "length": 12},
-    "verdicts": {"claims": "claims.jsonl"},
-}
-"""Settings that keep each question small; files are those of the fixture."""
 
 every = pytest.mark.parametrize("question", questions().values(), ids=lambda each: str(each.name))
 

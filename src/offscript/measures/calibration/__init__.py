@@ -71,7 +71,7 @@ class Calibration(Question[CalibrationSettings]):
 
     def measure(self, subject: "Subject", settings: CalibrationSettings, progress: Progress) -> Answer:
         """Read real text, continue its first tokens, and read the continuations."""
-        from offscript.measures.calibration.estimation import measure_calibration
+        from offscript.measures.calibration.estimation import going_on, measure_calibration, passes
         from offscript.measures.subject import natural_length
         from offscript.sampling.generation import generate
 
@@ -86,7 +86,7 @@ class Calibration(Question[CalibrationSettings]):
             prefix=settings.prefix,
             seed=subject.seed,
             batch_size=subject.rows_at_once(),
-            progress=progress.start(3 * len(data)),
+            progress=progress.start(passes(model) * len(going_on(model, data, settings.prefix))),
         )
         return Answer(measurements, title=f"{model.name} on {subject.gold_name}")
 

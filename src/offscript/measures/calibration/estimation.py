@@ -70,7 +70,7 @@ def measure_calibration(
         raise OffscriptError(
             f"cannot continue {prefix} tokens of sequences of {length}", next="ask for a shorter --prefix"
         )
-    data = data[lengths_until(data, model.vocabulary.end) > prefix]
+    data = going_on(model, data, prefix)
     if (n := len(data)) < 2 * LEAST:
         raise OffscriptError(
             f"cannot measure {n} sequence(s) that go on after {prefix} tokens",
@@ -96,6 +96,16 @@ def measure_calibration(
     return as_measurements(figures, recipe=recipe, higher_is_better=None, **shared)
 
 
+def going_on(model: LanguageModel, data: Tensor, prefix: int) -> Tensor:
+    """The sequences that do not end within the prefix; only they are read."""
+    return data[lengths_until(data, model.vocabulary.end) > prefix]
+
+
+def passes(model: LanguageModel) -> int:
+    """How often each sequence is read or drawn."""
+    return 3 if model.gives is Gives.distributions else 1
+
+
 def read_along(
     model: LanguageModel, tokens: Tensor, first: int, *, batch_size: int, progress: Count | None = None
 ) -> Reading:
@@ -105,6 +115,8 @@ def read_along(
     if model.gives is not Gives.distributions:
         best, hits = model.likeliest(tokens, range(first, length))
         tables[0][:], tables[1][:] = best.exp().numpy(), hits.numpy()
+        if progress is not None:
+            progress(n)
         return _until_end(model, tokens, first, tables)
     for scores in scores_along((model,), tokens, range(first, length), batch_size=batch_size, progress=progress):
         predicted = scores.log_probs[0]  # [rows, positions, V]

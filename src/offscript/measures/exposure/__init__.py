@@ -272,8 +272,8 @@ class Deviations(Question[DeviationSettings]):
 
 
 def _passes(settings: ExposureSettings, data: "Tensor | None") -> int:
-    """How often each sample is read or drawn."""
-    return 3 + (data is None) + 2 * len(settings.histories)
+    """How often each sample is read or drawn; wrong histories are made of those drawn, and read."""
+    return 3 + (data is None) + len(settings.histories)
 
 
 def _ratio_finding(ratio: "Measurement", p_value: float, sentence: str) -> Finding:

@@ -121,6 +121,8 @@ def measure_factuality(
         *_free_sentences(model, samplers, samples, length, seed=seed, batch_size=batch_size),
     ]
     statements = _checked(checker, said, unknown=_unknown_sign(model), progress=progress)
+    if progress is not None:
+        progress(2 * samples * len(samplers) - len(said))  # what holds no sentence is not checked
     written = draw_texts(model, samplers, texts, text_length, seed=seed, batch_size=batch_size) if texts else []
     long = check_texts(checker, written, decompose=decompose, progress=progress)
     statements += [

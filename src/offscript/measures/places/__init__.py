@@ -10,8 +10,8 @@ from offscript.measures.words import number, with_interval
 
 if TYPE_CHECKING:
     from offscript.measures.measurement import Measurement
-    from offscript.measures.places.estimation import Trace
     from offscript.measures.subject import Subject
+    from offscript.sampling.generation import Generated
 
 _FEWEST = 4  # that an interval needs
 _MOST = 500
@@ -64,11 +64,12 @@ class Places(Question[PlacesSettings]):
         from offscript.measures.places.exhibits import SHOWN, TokenTexts, map_exhibit, worst_exhibit
         from offscript.sampling.generation import generate
 
-        began, count = time.monotonic(), progress.start(3 * settings.samples)
+        began, text = time.monotonic(), self._text(subject, settings)
+        count = progress.start(2 * settings.samples + (0 if text is None else len(text)))
         drawing: dict[str, Any] = {"batch_size": subject.rows_at_once(), "progress": count}
         drawn = generate(subject.model, settings.samples, settings.length, seed=subject.seed, **drawing)
         own = trace(subject.model, subject.oracle, drawn, **drawing)
-        real = self._real(subject, settings, drawing)
+        real = None if text is None else trace(subject.model, subject.oracle, text, **drawing)
         measurements = measure_places(subject.model, subject.oracle, own, real, seed=subject.seed, began=began)
         makes = TokenTexts(subject.model, subject.oracle, own)
         columns = [(subject.model.name, makes.texts(own, range(min(SHOWN, len(drawn)))))]
@@ -82,20 +83,18 @@ class Places(Question[PlacesSettings]):
         exhibits = [{**exhibit, "lead": True} for exhibit in exhibits]  # before the chart
         return Answer(measurements, exhibits, title=f"{len(drawn)} samples of {subject.model.name}")
 
-    def _real(self, subject: "Subject", settings: PlacesSettings, drawing: dict[str, Any]) -> "Trace | None":
-        """Text of the corpus, else of the oracle, read like the samples."""
-        from offscript.measures.places.estimation import padded, trace
+    def _text(self, subject: "Subject", settings: PlacesSettings) -> "Generated | None":
+        """Text of the corpus, else of the oracle, to be read like the samples."""
+        from offscript.measures.places.estimation import padded
         from offscript.sampling.generation import generate
 
         if subject.corpus:
             rows = subject.tokens(settings, count=min(settings.samples, subject.limit or settings.samples))
-            text = padded(rows, settings.length, subject.model.vocabulary.end or 0)
-        elif subject.oracle is not None:
-            sizes = {"batch_size": drawing["batch_size"], "seed": (subject.seed, _STREAM)}
-            text = generate(subject.oracle, settings.samples, settings.length, **sizes)
-        else:
+            return padded(rows, settings.length, subject.model.vocabulary.end or 0)
+        if subject.oracle is None:
             return None
-        return trace(subject.model, subject.oracle, text, **drawing)
+        sizes = {"batch_size": subject.rows_at_once(), "seed": (subject.seed, _STREAM)}
+        return generate(subject.oracle, settings.samples, settings.length, **sizes)
 
     def conclude(self, figures: "Mapping[str, Measurement]", p_values: Mapping[str, float]) -> Finding | None:
         """How concentrated the deviation is: neither good nor bad."""

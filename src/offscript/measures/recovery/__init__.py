@@ -127,7 +127,7 @@ class Recovery(Question[RecoverySettings]):
             oracle,
             samples=samples,
             batch_size=subject.rows_at_once(),
-            progress=progress.start((2 * len(settings.sources) + 3) * samples),
+            progress=progress.start(_passes(settings.sources, data is None, oracle is not None) * samples),
             **asked,
         )
         title = f"{model.name} after prefixes of {settings.prefix} tokens"
@@ -217,3 +217,9 @@ def _gaps(figures: "Mapping[str, Measurement]") -> "dict[str, Measurement]":
 
 def _listed(figures: "Mapping[str, Measurement]") -> str:
     return "; ".join(f"{name} {with_interval(entry)}" for name, entry in figures.items())
+
+
+def _passes(sources: Sequence[str], drawn: bool, with_oracle: bool) -> int:
+    """How often each sample is drawn or read: prefixes and references, continuations, and their likelihood."""
+    continued = {*sources, "data"} if with_oracle else {*sources}
+    return 2 * drawn + ("model" in continued) + len(continued) * (1 + with_oracle)
