@@ -19,9 +19,8 @@ import time
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
-import httpx
 import numpy as np
 import psutil
 
@@ -29,7 +28,8 @@ from offscript.factcheck.almanac import almanac_facts, draw_claims
 
 Answers = list[tuple[str, float]]  # status and seconds
 WARM_UP = 5
-NOTED = 20  # answers between two looks at the memory
+NOTED = 100  # answers between two looks at the memory
+PATIENCE = 60.0
 MEMORY_MARKS = 10
 SERVE = "from offscript.cli import main; main()"
 
@@ -125,30 +125,66 @@ async def _beside_half_open(storm: Coroutine[Any, Any, Answers], address: str, c
         await asyncio.gather(*held, return_exceptions=True)
 
 
+class Client:
+    """A client that keeps its connection, as a browser does, and costs the machine little beside the service."""
+
+    def __init__(self, address: str) -> None:
+        parts = urlsplit(address)
+        self._host, self._port, self._path = str(parts.hostname), int(parts.port or 80), parts.path
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+
+    async def status_of(self, claim: str) -> str:
+        """The status of the answer; a connection that was closed meanwhile is opened once more."""
+        kept = self._streams is not None
+        try:
+            return await asyncio.wait_for(self._asked(claim), PATIENCE)
+        except (OSError, EOFError, asyncio.TimeoutError) as error:
+            self.close()
+            if kept and not isinstance(error, asyncio.TimeoutError):
+                return await self.status_of(claim)
+            return type(error).__name__
+
+    async def _asked(self, claim: str) -> str:
+        if self._streams is None:
+            self._streams = await asyncio.open_connection(self._host, self._port)
+        reader, writer = self._streams
+        wanted = f"{self._path}?{urlencode({'claim': claim})}"
+        writer.write(f"GET {wanted} HTTP/1.1\r\nHost: {self._host}:{self._port}\r\n\r\n".encode())
+        head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+        await reader.readexactly(int(re.search(r"content-length: (\d+)", head)[1]))  # type: ignore[index]
+        if "connection: close" in head:
+            self.close()
+        return head.split()[1]
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        if self._streams is not None:
+            self._streams[1].close()
+            self._streams = None
+
+
 async def _storm(
     address: str, claims: Iterator[str], clients: int, seconds: float, note: Callable[[], None]
 ) -> Answers:
     """Status and seconds of every answer; the first few, which load and compile, are not counted."""
-    limits = httpx.Limits(max_connections=clients, max_keepalive_connections=clients)
-    async with httpx.AsyncClient(limits=limits, timeout=60.0) as client:
-        for claim in itertools.islice(claims, WARM_UP):
-            await client.get(address, params={"claim": claim})
-        end = time.perf_counter() + seconds
-        answers: Answers = []
+    first = Client(address)
+    for claim in itertools.islice(claims, WARM_UP):
+        await first.status_of(claim)
+    first.close()
+    end = time.perf_counter() + seconds
+    answers: Answers = []
 
-        async def visit() -> None:
-            while time.perf_counter() < end and (claim := next(claims, None)) is not None:
-                begun = time.perf_counter()
-                try:
-                    status = str((await client.get(address, params={"claim": claim})).status_code)
-                except httpx.TransportError as error:
-                    status = type(error).__name__
-                answers.append((status, time.perf_counter() - begun))
-                if len(answers) % NOTED == 0:
-                    note()
+    async def visit() -> None:
+        client = Client(address)
+        while time.perf_counter() < end and (claim := next(claims, None)) is not None:
+            begun = time.perf_counter()
+            answers.append((await client.status_of(claim), time.perf_counter() - begun))
+            if len(answers) % NOTED == 0:
+                note()
+        client.close()
 
-        await asyncio.gather(*(visit() for _ in range(clients)))
-        return answers
+    await asyncio.gather(*(visit() for _ in range(clients)))
+    return answers
 
 
 def _report(answers: Answers, clients: int, seconds: float) -> None:

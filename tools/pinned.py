@@ -8,14 +8,15 @@ them. Long lists are kept as their length, their sum and their sum by place, so 
 """
 
 import argparse
-import contextlib
-import dataclasses
 import json
 import math
 import os
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from itertools import product
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -46,7 +47,7 @@ DIGITS = 6
 MOVES = [
     (step, p_value, low, high)
     for step, p_value in ((0.001, 0.04), (0.2, 0.001), (0.2, 0.05), (0.02, 0.5))
-    for low, high in ((1, 3), (-3, -1), (0, 2), (-2, 0), (-1, 2))
+    for low, high in ((1, 3), (-3, -1), (0, 2), (-2, 0), (-1, 2), (-1, 1))
 ]
 """Where a figure's interval is put: steps from the reference to its ends; and the p-value."""
 
@@ -82,6 +83,8 @@ def write_files(folder: Path) -> None:
     save(_filled(LSTMLanguageModel(vocabulary, LSTMSettings(hidden=8, embedding=8)), 2), folder / "oracle")
     sizes = EncoderDecoderSettings(width=8, encoder_layers=1, decoder_layers=1)
     save(_filled(EncoderDecoder(vocabulary, sizes), 3), folder / "coder")
+    for name, steps in (("model", 0.1), ("oracle", 0.15)):
+        _write_table(folder / f"{name}.json", steps)
     told = [" ".join(WORDS[place] for place in (0, 1, 2, 3 + row, 10 + row, 17 + row)) for row in range(7)]
     (folder / "told.tsv").write_text("".join(f"{text}\t{text}\n" for text in told))
     sentences = [" ".join(WORDS[(row * step) % 30] for step in range(1, 16)) for row in range(1, 61)]
@@ -115,6 +118,16 @@ def write_files(folder: Path) -> None:
     (folder / "judgments.txt").write_text("1 0 d1 1\n2 0 d2 1\n")
 
 
+def _write_table(path: Path, step: float) -> None:
+    """A model of three tokens that is written down, the less even the longer the history."""
+    histories = [history for length in range(3) for history in product("abc", repeat=length)]
+    following = {
+        " ".join(history): [0.2 + step * len(history), 0.3, 0.5 - step * len(history)] for history in histories
+    }
+    table = {"kind": "tabular", "vocabulary": ["a", "b", "c"], "length": 3, "next": following}
+    path.write_text(json.dumps(table), encoding="utf-8")
+
+
 def _filled(network: Network, seed: int) -> Network:
     """The network with weights drawn anew."""
     generator = torch.Generator().manual_seed(seed)
@@ -138,6 +151,7 @@ WHOLE: dict[str, Any] = {
 }
 SUBJECTS: dict[str, dict[str, Any]] = {
     "whole": WHOLE,
+    "tables": {"model": "model.json", "oracle": "oracle.json"},
     "oracle alone": {"oracle": "oracle"},
     "text alone": {"corpus": ["text.txt"], "length": 14},
     "domains": {"corpus": ["news=text.txt", "tales=other.txt"], "length": 40, "against": "oracle", "limit": 41},
@@ -155,12 +169,13 @@ FURTHER: dict[str, list[tuple[str, dict[str, Any]]]] = {
             {"samples": 20, "length": 6, "histories": ["random", "corrupted,rate=0.3"], "marginal": 0},
         ),
         ("oracle alone", {"samples": 20, "length": 6, "histories": ["shuffled"]}),
+        ("tables", {"exact": True}),
     ],
     "likelihood": [("oracle alone", {"samples": 12, "length": 8}), ("domains", {"samples": 12, "length": 20})],
     "divergence": [("domains", {"samples": 12, "length": 8})],
     "places": [("oracle alone", {"samples": 8, "length": 9}), ("text alone", {"samples": 100, "length": 9})],
     "recovery": [("text alone", {"samples": 10, "length": 12, "prefix": 4}), ("oracle alone", {**SMALL["recovery"]})],
-    "regret": [("oracle alone", {"samples": 10, "length": 5})],
+    "regret": [("oracle alone", {"samples": 10, "length": 5}), ("tables", {"exact": True})],
     "calibration": [("oracle alone", {"samples": 24, "length": 10, "prefix": 3})],
     "sampling": [("oracle alone", {**SMALL["sampling"]})],
     "diversity": [("text alone", {"samples": 12, "length": 9})],
@@ -176,7 +191,8 @@ def state_of(question: Question[Any]) -> dict[str, Any]:
 
 
 def _subject(question: Question[Any], name: str) -> Subject:
-    subject = Subject("coder" if question.name == "translation" else "model", **SUBJECTS[name])
+    named = {"model": "coder" if question.name == "translation" else "model", **SUBJECTS[name]}
+    subject = Subject(**named)
     if subject._pace is not None:
         subject.__dict__["is_large"] = True
         subject.part = question.share / 20
@@ -225,24 +241,29 @@ class Counted:
 
 
 def _asked(question: Question[Any], name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    progress = Counted()
+    progress, began = Counted(), time.monotonic()
     subject = _subject(question, name)
     answer = question.answer(subject, question.settings(settings), progress, constants=True)
+    taken = time.monotonic() - began
     figures = {entry.name: entry for entry in answer.measurements}
     p_values = _tests(question, figures)
     return {
         "announced": progress.announced,
         "reached": progress.reached,
+        "in time": all(0 <= entry.seconds <= taken for entry in answer.measurements),
         "figures": {entry.name: _figure(entry) for entry in answer.measurements},
         "exhibits": brief(answer.exhibits),
         "details": brief(answer.details),
         "tables": [brief({"rows": table.rows}) for table in answer.tables],
         "p-values": brief(p_values),
         "finding": _finding(question, figures, p_values or {}),
-        "gauge": brief(dataclasses.asdict(gauge)) if (gauge := question.gauge(figures)) else None,
+        "gauge": brief(asdict(gauge)) if (gauge := question.gauge(figures)) else None,
         "words": [question.in_words(figure) != figure for figure in figures],
         "charts": [brief(chart) for _, chart in question.charts(answer.measurements)],
         "moved": _moved(question, figures, p_values or {}),
+        "moved p-values": brief(
+            [list((_tests(question, moved) or {}).values()) for _, _, moved in _moves(question, figures)]
+        ),
     }
 
 
@@ -267,26 +288,28 @@ def _finding(question: Question[Any], figures: Mapping[str, Measurement], p_valu
     return None if found is None else [found.headline, found.status, brief(found.sentence)]
 
 
+def _moves(
+    question: Question[Any], figures: Mapping[str, Measurement]
+) -> Iterator[tuple[str, int, dict[str, Measurement]]]:
+    """The figures, with one that findings rest on moved about what it is read against as each of `MOVES` says."""
+    references = {gauge.figure: gauge.reference or 0.0 for gauge in question.gauges}
+    names = [name for name in (*references, *question.headlines, *question.rests_on) if name in figures]
+    for name in dict.fromkeys(names):
+        for number, (step, _, low, high) in enumerate(MOVES):
+            ends = [references.get(name, 0.0) + turn * step for turn in (low, high)]
+            interval = Interval(*ends, figures[name].interval.level, figures[name].interval.method)
+            yield name, number, {**figures, name: replace(figures[name], value=sum(ends) / 2, interval=interval)}
+
+
 def _moved(
     question: Question[Any], figures: Mapping[str, Measurement], p_values: Mapping[str, float]
 ) -> dict[str, dict[str, list[int]]]:
-    """For figures that findings rest on: which finding there is where they are moved about what they are read against.
-
-    Numbers are those of `MOVES`.
-    """
-    references = {gauge.figure: gauge.reference or 0.0 for gauge in question.gauges}
-    names = [name for name in (*references, *question.headlines, *question.rests_on) if name in figures]
+    """Which finding there is after which of `MOVES`, by the figure that is moved."""
     found: dict[str, dict[str, list[int]]] = {}
-    for name in dict.fromkeys(names):
-        for number, (step, p_value, low, high) in enumerate(MOVES):
-            ends = [references.get(name, 0.0) + turn * step for turn in (low, high)]
-            interval = Interval(*ends, figures[name].interval.level, figures[name].interval.method)
-            moved = dataclasses.replace(figures[name], value=sum(ends) / 2, interval=interval)
-            with contextlib.suppress(OffscriptError):
-                told = _finding(question, {**figures, name: moved}, dict.fromkeys(p_values, p_value))
-                found.setdefault(name, {}).setdefault("nothing" if told is None else " | ".join(told[:2]), []).append(
-                    number
-                )
+    for name, number, moved in _moves(question, figures):
+        told = _finding(question, moved, dict.fromkeys(p_values, MOVES[number][1]))
+        words = "nothing" if told is None else " | ".join(told[:2])
+        found.setdefault(name, {}).setdefault(words, []).append(number)
     return found
 
 

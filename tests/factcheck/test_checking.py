@@ -4,6 +4,7 @@ import itertools
 import json
 import zlib
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -79,6 +80,12 @@ def test_odd_claims_get_an_answer(checker: Checker, claim: str) -> None:
     assert len(check.claim) <= CLAIM_CHARACTERS
     json.dumps(check.to_json()).encode()
     check.claim.encode()
+
+
+@pytest.mark.parametrize("claim", ["The capital of France is Paris.", "Is it?", "x"])
+def test_a_check_as_json_has_every_field_of_it(checker: Checker, claim: str) -> None:
+    check = checker.check(claim)
+    assert json.dumps(check.to_json()) == json.dumps(asdict(check))
 
 
 def test_where_nothing_is_found_there_is_not_enough_information() -> None:

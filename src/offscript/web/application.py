@@ -72,7 +72,9 @@ def create_application(
     application.include_router(pages.router)
     _show_audits(application, audits)
     _explain_faults(application)
-    application.add_middleware(Guard, hosts=hosts, checks_a_minute=limits.checks_a_minute)
+    application.add_middleware(
+        Guard, hosts=hosts, checks_a_minute=limits.checks_a_minute, sends_away=lambda: checks.is_overloaded
+    )
     return application
 
 

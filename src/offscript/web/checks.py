@@ -12,6 +12,7 @@ from typing import TypeVar
 from offscript.errors import OffscriptError
 from offscript.factcheck.checked import Check
 from offscript.factcheck.pipelines import ClaimChecker
+from offscript.web.sharing import loads_of_environment
 
 LONGEST_CLAIM = 500
 _INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn"}
@@ -65,7 +66,7 @@ class Checks:
     """Runs checks in threads. A claim that is being checked or was checked lately is not checked again."""
 
     def __init__(self, checker: ClaimChecker, limits: Limits) -> None:
-        self.checker, self._limits = checker, limits
+        self.checker, self._limits, self._loads = checker, limits, loads_of_environment()
         self._pool = ThreadPoolExecutor(limits.at_once, thread_name_prefix="check")
         self._known: OrderedDict[str, Future[Check]] = OrderedDict()
         self._lock = threading.Lock()
@@ -85,6 +86,16 @@ class Checks:
         """Do other work of the same kind in the same threads, in its turn."""
         return await asyncio.wrap_future(self._pool.submit(work))
 
+    @property
+    def is_overloaded(self) -> bool:
+        """Whether another process of this service has so much less to do that a client does better there."""
+        return self._loads is not None and self._loads.is_overloaded
+
+    def _count(self, more: int) -> None:
+        self.unfinished += more
+        if self._loads is not None:
+            self._loads.tell(self.unfinished)
+
     def close(self) -> None:
         """Let running checks end and begin no others."""
         self._pool.shutdown(wait=True, cancel_futures=True)
@@ -97,7 +108,7 @@ class Checks:
                 return self._known[claim]
             if self.unfinished >= self._limits.at_once + self._limits.waiting:
                 raise OverloadedError("too many claims are being checked", next="try again in a moment")
-            self.unfinished += 1
+            self._count(1)
             future = self._known[claim] = self._pool.submit(self.checker.check, claim)
         future.add_done_callback(lambda done: self._settle(claim, done))
         return future
@@ -105,7 +116,7 @@ class Checks:
     def _settle(self, claim: str, done: "Future[Check]") -> None:
         """Forget a check that failed, so that the next visitor tries again, and the oldest beyond the limit."""
         with self._lock:
-            self.unfinished -= 1
+            self._count(-1)
             if done.cancelled() or done.exception() is not None:
                 del self._known[claim]
             while len(self._known) - self.unfinished > self._limits.remembered:

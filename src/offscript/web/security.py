@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import OrderedDict, deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from ipaddress import IPv6Address, ip_address
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -29,13 +29,15 @@ HEADERS = {
     "x-frame-options": "DENY",
 }
 CACHE_CONTROL = "no-store"  # what visitors ask is theirs; files that never change say otherwise
+SINGLE = ("/check", "/api/check")  # answered by any process; jobs live in one, where their clients should stay
 CHECKING = ("/check", "/document", "/text", "/api/check", "/api/text")  # paths that may cost a search
 
 
 class Guard:
     """Adds the headers, refuses foreign hosts, large and slow bodies and too many checks, and answers HEAD as GET.
 
-    `hosts` are the names that the service answers to; `checks_a_minute` bounds the checks of one address.
+    `hosts` are the names that the service answers to; `checks_a_minute` bounds the checks of one address. Where
+    `sends_away` is true, the connection is closed after the answer, so that its client comes again to another process.
     """
 
     def __init__(
@@ -45,8 +47,9 @@ class Guard:
         hosts: Sequence[str] = EVERY_HOST,
         checks_a_minute: int | None = None,
         body_seconds: float = BODY_SECONDS,
+        sends_away: Callable[[], bool] = lambda: False,
     ) -> None:
-        self._application, self._body_seconds = application, body_seconds
+        self._application, self._body_seconds, self._sends_away = application, body_seconds, sends_away
         self._hosts = None if tuple(hosts) == EVERY_HOST else frozenset(host.lower() for host in hosts)
         self._rate = None if checks_a_minute is None else Rate(checks_a_minute)
 
@@ -57,9 +60,7 @@ class Guard:
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in {**HEADERS, "cache-control": CACHE_CONTROL}.items():
-                    headers.setdefault(name, value)
+                self._add_headers(MutableHeaders(scope=message), scope["path"])
             elif message["type"] == "http.response.body" and scope["method"] == "HEAD":
                 message = {**message, "body": b""}
             await send(message)
@@ -78,6 +79,12 @@ class Guard:
             return
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
         await self._application({**scope, "method": method}, _replayed(body, receive), send_with_headers)
+
+    def _add_headers(self, headers: MutableHeaders, path: str) -> None:
+        for name, value in {**HEADERS, "cache-control": CACHE_CONTROL}.items():
+            headers.setdefault(name, value)
+        if path in SINGLE and self._sends_away():
+            headers["connection"] = "close"
 
     def _refused(self, scope: Scope) -> Response | None:
         """The answer to a request for another host, or to one too many of an address."""

@@ -4,11 +4,14 @@ import asyncio
 import socket
 import threading
 import time
+from contextlib import nullcontext
 from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+
+from offscript.web.sharing import shared_table
 
 HEADER_SECONDS = 10.0
 KEEP_ALIVE_SECONDS = 75  # more than clients and proxies keep a connection they do not use
@@ -76,22 +79,24 @@ def run(application: FastAPI | str, listener: socket.socket, *, workers: int = 1
     """Serve until the process is told to end; several workers need the import string of an application factory.
 
     A worker accepts as many connections in one go as its `backlog`: of fifty that come together the first to wake would
-    take all, and answer them while the others are idle. One at a time, whoever is idle takes the next.
+    take all, and answer them while the others are idle. One at a time, whoever is idle takes the next; what is uneven
+    still evens out as workers tell each other what they have to do (`sharing`).
     """
     if workers > 1:
         threading.Thread(target=_keep_waiting_room, args=(listener,), daemon=True).start()
-    uvicorn.run(
-        application,
-        factory=isinstance(application, str),
-        workers=workers,
-        fd=listener.fileno(),
-        backlog=WAITING if workers == 1 else 1,
-        http=BoundedProtocol,
-        ws="none",
-        log_level="warning",
-        server_header=False,
-        timeout_keep_alive=KEEP_ALIVE_SECONDS,
-    )
+    with shared_table() if workers > 1 else nullcontext():
+        uvicorn.run(
+            application,
+            factory=isinstance(application, str),
+            workers=workers,
+            fd=listener.fileno(),
+            backlog=WAITING if workers == 1 else 1,
+            http=BoundedProtocol,
+            ws="none",
+            log_level="warning",
+            server_header=False,
+            timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        )
 
 
 def _keep_waiting_room(listener: socket.socket) -> None:

@@ -47,7 +47,9 @@ class InferenceModel:
         """Scores of the labels for pairs of a claim and its evidence; [pairs, 3]."""
         if not pairs:
             return np.zeros((0, len(LABELS)))
-        return np.concatenate([self.scores([self.encoded(*pair)]) for pair in pairs]).astype(np.float64)
+        claims = {claim: self._shortened(plain_text(claim)) for claim in dict.fromkeys(claim for claim, _ in pairs)}
+        rows = [self._tokenizer.encode(claims[claim], plain_text(evidence)) for claim, evidence in pairs]
+        return np.concatenate([self.scores([row]) for row in rows]).astype(np.float64)
 
     def probabilities(self, pairs: Sequence[tuple[str, str]]) -> FloatArray:
         """Probabilities of `LABELS` for pairs of a claim and its evidence; [pairs, 3]."""
