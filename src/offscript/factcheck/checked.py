@@ -94,9 +94,14 @@ class Check:
         return told
 
 
-@functools.cache
-def _names_of(kind: type) -> tuple[str, ...]:
-    return tuple(each.name for each in fields(kind)) if is_dataclass(kind) else ()
+_NAMES: dict[type[Any], tuple[str, ...]] = {}
+
+
+def _names_of(kind: type[Any]) -> tuple[str, ...]:
+    """The fields of a kind of record, found once; none for anything else."""
+    if kind not in _NAMES:
+        _NAMES[kind] = tuple(each.name for each in fields(kind)) if is_dataclass(kind) else ()
+    return _NAMES[kind]
 
 
 def _plain(value: Any) -> Any:

@@ -93,7 +93,7 @@ class Places(Question[PlacesSettings]):
             return padded(rows, settings.length, subject.model.vocabulary.end or 0)
         if subject.oracle is None:
             return None
-        sizes = {"batch_size": subject.rows_at_once(), "seed": (subject.seed, _STREAM)}
+        sizes: dict[str, Any] = {"batch_size": subject.rows_at_once(), "seed": (subject.seed, _STREAM)}
         return generate(subject.oracle, settings.samples, settings.length, **sizes)
 
     def conclude(self, figures: "Mapping[str, Measurement]", p_values: Mapping[str, float]) -> Finding | None:
