@@ -4,7 +4,7 @@
 
 `tests/measures/test_pinned.py` compares. A difference is a change of behaviour: look at it (`git diff`) before it is
 committed. Numbers, names and choices are kept; the wording of sentences is not, but for headlines and the numbers in
-them. Long lists are kept as their length, their sum and their sum by place, so that files stay small.
+them; nor are looks. Long lists are kept as their length, their sum and their sum by place, so that files stay small.
 """
 
 import argparse
@@ -43,6 +43,7 @@ LABELS = ("stereotype", "anti-stereotype", "unrelated")
 LISTED = 4  # numbers of a list that are kept as they are
 LONGEST = 40  # characters of a name that is kept
 NOT_KEPT = {"versions", "machine", "weights", "seconds", "words_per_second", "about"}
+LOOKS = {"axis", "legend", "scale", "title", "label", "unit", "meaning", "note", "width", "height", "tooltip", "params"}
 DIGITS = 6
 MOVES = [
     (step, p_value, low, high)
@@ -316,7 +317,7 @@ def _moved(
 def brief(value: Any) -> Any:
     """What is kept of a value: numbers, choices and names; long lists by their sums."""
     if isinstance(value, Mapping):
-        return {str(key): brief(part) for key, part in value.items() if str(key) not in NOT_KEPT}
+        return {str(key): brief(part) for key, part in value.items() if str(key) not in NOT_KEPT | LOOKS}
     if isinstance(value, str):
         return value if " " not in value and len(value) <= LONGEST else brief(_numbers_in(value))
     if isinstance(value, bool | int) or value is None:
