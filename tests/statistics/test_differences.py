@@ -20,12 +20,14 @@ from offscript.statistics import (
     differences_of_draws,
     holm,
     independent_difference,
+    mean_interval,
     paired_differences,
     perplexity_interval,
     pseudo_values,
     rate_interval,
     ratio_of_means_by_length,
     share_difference,
+    student_interval,
 )
 
 
@@ -109,6 +111,31 @@ def test_two_intervals_add_up_as_squares() -> None:
     found = independent_difference(first, second)
     assert (found.value, found.interval.lower, found.interval.upper) == pytest.approx((4.0, -1.0, 4 + math.sqrt(17)))
     assert found.standard_error == pytest.approx(math.sqrt(2))
+
+
+@pytest.mark.parametrize(
+    "second", [[0.0, 3.0, 3.5, 6.5], [0.1, 0.2, 0.4, 0.5], [1.0, 1.5, 2.0, 2.5, 3.0]], ids=["wide", "narrow", "five"]
+)
+def test_a_difference_of_means_of_few_even_values_is_welchs(second: list[float]) -> None:
+    """Values that lie evenly about their mean are not skewed, so that their interval is that of Student's t."""
+    first = [1.0, 2.0, 4.0, 5.0]
+    found = independent_difference(mean_interval(first), mean_interval(second)).interval
+    welch = scipy.stats.ttest_ind(first, second, equal_var=False).confidence_interval()
+    assert (found.lower, found.upper) == pytest.approx((welch.low, welch.high))
+
+
+def test_a_difference_of_runs_is_welchs() -> None:
+    first, second = np.array([1.0, 3.0, 8.0]), np.array([2.0, 7.0, 3.0, 5.0])
+    found = independent_difference(student_interval(first), student_interval(second)).interval
+    welch = scipy.stats.ttest_ind(first, second, equal_var=False).confidence_interval()
+    assert (found.lower, found.upper) == pytest.approx((welch.low, welch.high))
+
+
+def test_a_difference_of_means_of_four_and_of_thirty_is_not_narrowed() -> None:
+    first, second = mean_interval([1.0, 2.0, 4.0, 5.0]), mean_interval(np.linspace(0, 3, 11))
+    found = independent_difference(first, second).interval
+    down = math.hypot(first.value - first.interval.lower, second.interval.upper - second.value)
+    assert found.lower == pytest.approx(first.value - second.value - down)
 
 
 @given(st.floats(-5, 5), st.floats(0.01, 3), st.floats(0.01, 3))

@@ -23,14 +23,18 @@ from offscript.statistics.estimates import (
     as_table,
     normal_quantile,
     normal_tails,
+    student_freedoms,
     student_quantile,
     student_tails,
 )
-from offscript.statistics.means import clustered_proportion_interval, mean_interval
+from offscript.statistics.means import RUNS, WIDER, clustered_proportion_interval, mean_interval
 from offscript.statistics.resampling import RESAMPLES, estimates_of_draws, percentile_bounds, resampled, value_and_draws
 
 MOVER = "both intervals, as independent (MOVER)"
 _SMALL, _SMALL_SHARES = 12, 100
+BY_STUDENT = (WIDER, RUNS)  # methods of few values, whose intervals are as wide as those make Student's t
+_ALIKE = 2.0  # degrees of freedom over degrees of freedom; skewed values of unlike sizes would be covered too rarely
+_SURPLUS = 1e-3  # above the normal quantile, where degrees of freedom have no end
 _FARTHEST = 6.0  # standard errors; beyond, tails are too thin for their quantiles to be exact
 
 Counts = tuple[npt.ArrayLike, npt.ArrayLike]
@@ -152,7 +156,9 @@ def independent_difference(first: Estimate, second: Estimate) -> Difference:
     """First minus second from their intervals alone, as if they were independent (MOVER, Zou and Donner 2008).
 
     The difference reaches as far down as first's lower and second's upper bound make it, added up as squares. Where
-    both were measured on common items, it is wider than need be.
+    both were measured on common items, it is wider than need be. Student's t makes intervals of few values wide; both
+    errors together are better known than either, and a difference of two alike is narrowed to the degrees of freedom of
+    Welch (1947): without that, it covers 99 % for two means of 4 values.
 
     Args:
         first: A figure with its interval.
@@ -161,7 +167,8 @@ def independent_difference(first: Estimate, second: Estimate) -> Difference:
     Returns:
         The difference; its p-value agrees with its interval.
     """
-    return _square_and_add(first, second, 0.0, MOVER)
+    inside = _welch_share(first, second)
+    return _square_and_add(_narrowed(first, inside), _narrowed(second, inside), 0.0, MOVER)
 
 
 def share_difference(first: Counts, second: Counts, *, level: float = 0.95) -> Difference:
@@ -319,6 +326,33 @@ def _square_and_add(first: Estimate, second: Estimate, correlation: float, metho
     error = reach(first.standard_error, second.standard_error)
     p_value = _normal_p_value(value, (down if value > 0 else up) / quantile)
     return Difference(value, error, Interval(value - down, value + up, level, method), p_value)
+
+
+def _welch_share(first: Estimate, second: Estimate) -> float:
+    """The quantile of t for both errors together over that which both intervals have; 1 where they are not by t."""
+    sides = (first, second)
+    if not all(side.interval.method in BY_STUDENT and side.standard_error > 0 for side in sides):
+        return 1.0
+    inside = (1 + min(side.interval.level for side in sides)) / 2
+    variances = np.array([side.standard_error**2 for side in sides])
+    quantiles = np.array([(side.interval.upper - side.interval.lower) / 2 / side.standard_error for side in sides])
+    if not np.isfinite(quantiles).all() or inside >= 1:
+        return 1.0
+    freedoms = student_freedoms(np.maximum(quantiles, normal_quantile(inside) + _SURPLUS), inside)
+    if freedoms.max() > _ALIKE * freedoms.min():
+        return 1.0
+    together = variances.sum() ** 2 / (variances**2 / freedoms).sum()
+    own = math.sqrt((variances * quantiles**2).sum() / variances.sum())
+    return min(1.0, student_quantile(together, inside) / own)
+
+
+def _narrowed(estimate: Estimate, share: float) -> Estimate:
+    """The estimate with so much of its interval on both sides."""
+    value, known = estimate.value, estimate.interval
+    if share == 1:
+        return estimate
+    ends = (value - share * (value - known.lower), value + share * (known.upper - value))
+    return replace(estimate, interval=Interval(*ends, known.level, known.method))
 
 
 def _studentised(

@@ -168,6 +168,13 @@ def student_quantiles(freedom: FloatArray, probability: float) -> FloatArray:
     return np.asarray(stdtrit(freedom, probability))
 
 
+def student_freedoms(quantiles: FloatArray, probability: float) -> FloatArray:
+    """Degrees of freedom with which Student's t has these quantiles."""
+    from scipy.special import stdtridf
+
+    return np.asarray(stdtridf(probability, quantiles))
+
+
 def student_tails(freedom: int, distance: float) -> float:
     """Probability that a value of Student's t lies at least `distance` from 0, on either side."""
     from scipy.special import stdtr

@@ -22,7 +22,7 @@ from offscript.statistics.estimates import (
 )
 
 SKEWED, WIDER, SHARE = "skew-corrected t", "wider of t and skew-corrected t", "modified Wilson"
-CONSTANT = "all values equal"
+CONSTANT, RUNS = "all values equal", "t over runs"
 
 _SMALL_MEAN, _SMALL_RATE = 12, 30  # from so many values on, the skew-corrected interval covers by itself
 _Columns = tuple[FloatArray, FloatArray, FloatArray, FloatArray]  # means, errors, lower, upper: each [k]
@@ -190,7 +190,7 @@ def student_interval(values: FloatArray, *, level: float = 0.95) -> Estimate:
     n, mean = len(values), float(values.mean())
     error = float(values.std(ddof=1)) / math.sqrt(n)
     reach = student_quantile(n - 1, (1 + level) / 2) * error
-    return Estimate(mean, error, Interval(mean - reach, mean + reach, level, "t over runs"))
+    return Estimate(mean, error, Interval(mean - reach, mean + reach, level, RUNS))
 
 
 def _means(table: FloatArray, level: float, share: bool) -> tuple[_Columns, str]:
