@@ -28,9 +28,10 @@ def page(rows: list[tuple[Case, float]], repeats: int) -> str:
 NOTES = [
     "Above 97 %, wide by design: shares are discrete, so that no interval covers 95 % at every share (of 20 values",
     "with a share of .01, 0, 1 or 2 are ones, and any interval holds .01 in 82, 98 or 99.9 % of samples); the",
-    "difference of two figures adds up two intervals, each as wide as few values make it; the jackknife overstates",
-    "how far counts of distinct words vary; terms and examples are both resampled; sampling adds to a calibration",
-    "error and to a distance, and their intervals leave room for that.",
+    "intervals of few values leave room for skewness, which cancels in a difference of two figures that are alike; of",
+    "figures known unequally well both intervals stay as wide as they are; the jackknife overstates how far counts of",
+    "distinct words vary; terms and examples are both resampled; sampling adds to a distance, and its interval leaves",
+    "room for that.",
     "",
     "Refused, because nothing covers there: a correlation of fewer than 6 pairs (Pearson) or 10 (Spearman), a figure",
     "of a whole set of 2 sentences (74 %), a mean, a rate or a ratio of fewer than 4 values, a calibration error of",
