@@ -116,7 +116,29 @@ def write_files(folder: Path) -> None:
     _lines(folder / "queries.jsonl", [{"id": "1", "text": "apples"}, {"id": "2", "text": "pears"}])
     rated = "".join(f"i{n},r{rater},s{n % 2},{(n + rater) % 4}\n" for n in range(4) for rater in range(3))
     (folder / "ratings.csv").write_text(f"item,rater,system,rating\n{rated}")
+    _write_study(folder)
     (folder / "judgments.txt").write_text("1 0 d1 1\n2 0 d2 1\n")
+
+
+def _write_study(folder: Path) -> None:
+    """Ratings of three systems, one of them human, with times and checks of attention, and the texts."""
+    items = [(f"{system}{row}", system, row) for system in ("gold", "a", "b") for row in range(18)]
+    rows = [
+        f"{item},r{rater},{system},{(row * (rater + 2) + len(item)) % 5},{3 + (row + rater) % 7},{int(rater != 3)}\n"
+        for item, system, row in items
+        for rater in range(5)
+    ]
+    (folder / "study.csv").write_text(f"item,rater,system,rating,seconds,passed\n{''.join(rows)}")
+    texts = [
+        {
+            "item": item,
+            "system": system,
+            "text": " ".join(WORDS[(row * step + len(system)) % 30] for step in range(1, 5 + row % 4)),
+            "log_prob": -1.0 - (row * 7 % 11) / 5 - (system == "gold") / 3,
+        }
+        for item, system, row in items
+    ]
+    _lines(folder / "rated.jsonl", texts)
 
 
 def _write_table(path: Path, step: float) -> None:
@@ -175,11 +197,33 @@ FURTHER: dict[str, list[tuple[str, dict[str, Any]]]] = {
     "likelihood": [("oracle alone", {"samples": 12, "length": 8}), ("domains", {"samples": 12, "length": 20})],
     "divergence": [("domains", {"samples": 12, "length": 8})],
     "places": [("oracle alone", {"samples": 8, "length": 9}), ("text alone", {"samples": 100, "length": 9})],
-    "recovery": [("text alone", {"samples": 10, "length": 12, "prefix": 4}), ("oracle alone", {**SMALL["recovery"]})],
-    "regret": [("oracle alone", {"samples": 10, "length": 5}), ("tables", {"exact": True})],
+    "recovery": [
+        ("text alone", {"samples": 10, "length": 12, "prefix": 4}),
+        ("oracle alone", {**SMALL["recovery"], "show": 3}),
+    ],
+    "regret": [
+        ("oracle alone", {"samples": 10, "length": 5}),
+        ("tables", {"exact": True}),
+        ("whole", {"samples": 10, "length": 6, "show": 4}),
+    ],
+    "ratings": [
+        ("whole", {"source": "study.csv", "texts": "rated.jsonl", "slowest": 3}),
+        ("whole", {"source": "study.csv", "against": "gold", "failed": "keep", "fastest": 6.0, "difference": 0.5}),
+    ],
+    "degeneration": [
+        ("oracle alone", {"samples": 12, "length": 20, "prefix": 3}),
+        ("text alone", SMALL["degeneration"]),
+    ],
+    "text-distance": [("oracle alone", {**SMALL["text-distance"], "samples": 24})],
+    "quality": [("text alone", {"samples": 12, "length": 9})],
+    "memorisation": [("domains", {**SMALL["memorisation"], "samples": 16, "prefix": 2, "suffix": 3})],
+    "stereotypes": [("slow", {"most": 5})],
     "calibration": [("oracle alone", {"samples": 24, "length": 10, "prefix": 3})],
-    "sampling": [("oracle alone", {**SMALL["sampling"]})],
-    "diversity": [("text alone", {"samples": 12, "length": 9})],
+    "sampling": [
+        ("oracle alone", {**SMALL["sampling"]}),
+        ("whole", {**SMALL["sampling"], "samplers": ["top-k,k=5", "top-k,k=25", "nucleus,p=0.5", "nucleus,p=0.95"]}),
+    ],
+    "diversity": [("text alone", {"samples": 12, "length": 9}), ("oracle alone", {"samples": 12, "length": 9})],
 }
 """More ways to ask, each of a subject above."""
 

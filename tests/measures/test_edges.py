@@ -1,23 +1,29 @@
 """Where something begins and ends to hold: the smallest and the largest that is taken, by hand."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from offscript.corpora import WordVocabulary
 from offscript.corpora.associations import Association, AssociationTest
 from offscript.errors import OffscriptError
+from offscript.measures.exposure import _deciding
 from offscript.measures.exposure.gap import _ratio_figure, _relative_error
 from offscript.measures.exposure.studentised import Split
 from offscript.measures.factuality import decomposition
-from offscript.measures.ratings.huse import _nearest
-from offscript.measures.stereotypes import _clearest_preferences
+from offscript.measures.measurement import Measurement
+from offscript.measures.ratings.huse import NEIGHBOURS, _nearest, _score, _standardised
+from offscript.measures.stereotypes import _clearest_preferences, _pair
 from offscript.measures.stereotypes.sentiment import SentimentClassifier
 from offscript.measures.texts import encode_texts
 from offscript.measures.words import _decimals
 from offscript.models.tabular import Tabular
-from offscript.statistics import clustered_proportion_interval
+from offscript.sampling.transforms.randomised import RandomMaskAll
+from offscript.statistics import Interval, clustered_proportion_interval
+from offscript.statistics.classification import Classification, classification_scores
 from offscript.statistics.estimates import normal_quantile, student_quantile
 from offscript.statistics.means import _few_clusters
 
@@ -100,3 +106,78 @@ def test_scores_of_zero_at_most_are_logarithms(highest: float, what: str) -> Non
     test = AssociationTest("1", "intrasentence", "race", "he", "He is BLANK.", *found)
     exhibit = _clearest_preferences([test], {"rich": highest, "poor": -1.0, "blue": -2.0})
     assert what in exhibit["note"]
+
+
+@pytest.mark.parametrize(("score", "share"), [(0.0, 0.0), (-2.0, 0.0), (2.0, 1.0)])
+def test_bars_of_scores_that_are_not_above_zero_are_empty(score: float, share: float) -> None:
+    found = [Association(name, f"He is {name}.") for name in ("rich", "poor", "blue")]
+    test = AssociationTest("1", "intrasentence", "race", "he", "He is BLANK.", *found)
+    pair = _pair(test, {"rich": score, "poor": score}, logarithms=False)
+    assert [side["share"] for side in pair["sides"]] == [share, share]
+
+
+def measured(value: float, low: float, high: float, n: int) -> Measurement:
+    fields: dict[str, Any] = {"question": "q", "name": "f", "seed": 1, "seconds": 0.0, "recipe": {}}
+    return Measurement(value=value, standard_error=0.1, interval=Interval(low, high, 0.95, "m"), n=n, **fields)
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "needed"),
+    [
+        (0.01, -0.02, 0.04, 900),  # three times as far as 0: nine times the samples
+        (0.01, -0.03, 0.02, 1600),  # the longer side counts
+        (-0.01, -0.035, 0.015, 400),  # the margin is 0.0125 away, farther than 0
+        (0.01, 0.0, 0.02, 120),  # just short of deciding: a fifth more
+    ],
+)
+def test_samples_that_would_decide_grow_with_the_square(value: float, low: float, high: float, needed: int) -> None:
+    assert _deciding(measured(value, low, high, 100)) == needed
+
+
+def test_resamples_beyond_a_truth_are_those_of_the_average() -> None:
+    known = split([7.0, 5.0, 0.4], 3)
+    error, scores = known.standard_errors[2], known.studentised[:, 2]
+    for truth in (0.0, 0.3, 0.5):
+        seen = (known.unbiased[2] - truth) / error
+        expected = (scores >= seen).sum() if seen > 0 else (scores <= seen).sum()
+        assert known.tail(truth) == expected
+
+
+def test_a_row_that_loses_every_token_keeps_one_that_may_come() -> None:
+    log_probs = torch.tensor([[-math.inf, math.log(0.5), math.log(0.5)]])
+    weighed = RandomMaskAll(0.99).weigh(log_probs, torch.tensor([[0.98, 0.2, 0.3]]))
+    assert weighed.isneginf().tolist() == [[True, True, False]]
+
+
+def test_a_mean_f1_is_one_at_most() -> None:
+    gold = np.array([0] * 30 + [1] * 30)
+    found = classification_scores(Classification(labels=("a", "b"), gold=gold, predicted=gold), seed=1)["macro_f1"]
+    assert found.value == 1.0
+    assert found.interval.upper == 1.0
+    predicted = gold.copy()
+    predicted[0] = 1
+    near = classification_scores(Classification(labels=("a", "b"), gold=gold, predicted=predicted), seed=1)["macro_f1"]
+    assert near.interval.lower < near.value < near.interval.upper <= 1.0
+
+
+def test_counts_weigh_both_kinds_alike_in_huse() -> None:
+    """Twelve people's items among forty: votes of the few count for more, copies of an item for as many."""
+    human = np.arange(40) < 12
+    near = np.array([[other for other in range(40) if other != item] for item in range(40)])
+    counts = np.where(np.arange(40) % 2, 2.0, 0.0)
+    weights = counts * np.where(human, 0.5 / 0.3, 0.5 / 0.7)
+    wrong = []
+    for item in range(40):
+        left, votes = float(NEIGHBOURS), {True: 0.0, False: 0.0}
+        for other in near[item]:
+            taken = min(weights[other], left)
+            votes[bool(human[other])] += taken
+            left -= taken
+        wrong.append(0.5 if votes[True] == votes[False] else float((votes[True] > votes[False]) != human[item]))
+    errors = [np.average(np.array(wrong)[human == kind], weights=counts[human == kind]) for kind in (True, False)]
+    assert _score(near, human, counts) == pytest.approx(sum(errors))
+
+
+def test_features_that_do_not_vary_are_zero() -> None:
+    assert _standardised(np.array([2.0, 2.0])).tolist() == [0.0, 0.0]
+    assert _standardised(np.array([1.0, 5.0])).tolist() == [-1.0, 1.0]
