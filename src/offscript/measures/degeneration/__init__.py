@@ -106,16 +106,18 @@ class Degeneration(Question[DegenerationSettings]):
         model, prompted = subject.model, bool(subject.corpus) or subject.has_oracle
         samplers = tuple(each for each in settings.samplers if prompted or each.strip() != _DETERMINISTIC)
         length = settings.length or (model.length if isinstance(model, Tabular) else _LENGTH)
+        real = _real_rows(subject, settings, length) if prompted else []
+        texts = min(settings.samples, sum(len(row) >= settings.prefix for row in real) or settings.samples)
         measurements, sources = measure_degeneration(
             model,
-            _real_rows(subject, settings, length) if prompted else [],
+            real,
             samplers=samplers or ("ancestral",),
             samples=settings.samples,
             prefix=settings.prefix,
             length=length,
             seed=subject.seed,
             batch_size=subject.rows_at_once(),
-            progress=progress.start(settings.samples * max(1, len(samplers))),
+            progress=progress.start(texts * max(1, len(samplers))),
         )
         return self._answer(subject, measurements, sources)
 
