@@ -134,6 +134,7 @@ def test_steps_whole_sequences_and_every_batch_agree(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", list(_models()))
 def test_chunks_are_those_of_other_models(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(language_model, "FEWEST_AT_ONCE", 1)
     monkeypatch.setattr(language_model, "SCORE_BUDGET", 4 * 27 * 2)
     tokens = torch.zeros(4, 7, dtype=torch.long)
     model, other = _models()[kind](), Uniform(CharacterVocabulary())

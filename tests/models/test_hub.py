@@ -59,6 +59,7 @@ def test_scores_are_the_networks_own(model: HubLanguageModel, tokens: Tensor, ex
 def test_chunks_do_not_change_scores(
     model: HubLanguageModel, tokens: Tensor, expected: Tensor, budget: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(contract, "FEWEST_AT_ONCE", 1)
     monkeypatch.setattr(contract, "SCORE_BUDGET", budget)
     chunks = list(model.score(tokens))
     assert len(chunks) > 4

@@ -54,6 +54,7 @@ def test_values_are_those_of_whole_distributions(
 ) -> None:
     expected = LanguageModel.log_likelihoods(model, tokens, positions)
     monkeypatch.setattr(hub, "LARGEST_PASS", largest)
+    monkeypatch.setattr(hub, "FEWEST_AT_ONCE", 1)
     monkeypatch.setattr(hub, "SCORE_BUDGET", at_once)
     for lengths in (LENGTHS, None):
         found = model.log_likelihoods(tokens, positions, lengths)

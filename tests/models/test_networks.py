@@ -120,6 +120,7 @@ def test_chunks_do_not_change_scores(
     model: NeuralLanguageModel, tokens: Tensor, budget: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole, likelihoods = _scored(model, tokens), model.log_likelihoods(tokens)
+    monkeypatch.setattr(contract, "FEWEST_AT_ONCE", 1)
     monkeypatch.setattr(contract, "SCORE_BUDGET", budget)
     chunks = list(model.score(tokens))
     assert [position for chunk in chunks for position in chunk.positions] == list(range(TIME))

@@ -94,10 +94,21 @@ def test_positions_pick_from_all(monkeypatch: pytest.MonkeyPatch) -> None:
     [whole] = model.score(tokens)
     [second] = model.score(tokens, range(1, 2))
     assert torch.equal(second.log_probs, whole.log_probs[:, 1:])
+    monkeypatch.setattr(contract, "FEWEST_AT_ONCE", 1)
     monkeypatch.setattr(contract, "SCORE_BUDGET", 1)
     chunks = list(model.score(tokens))
     assert [chunk.positions for chunk in chunks] == [range(1), range(1, 2)]
     assert torch.equal(torch.cat([chunk.log_probs for chunk in chunks], dim=1), whole.log_probs)
+
+
+@pytest.mark.parametrize(
+    ("rows", "width", "longest"),
+    [(1, 262_144, 32), (10, 262_144, 4), (32, 262_144, 1), (64, 262_144, 1), (64, 5_000, 13), (1, 3, 100)],
+)
+def test_chunks_of_large_vocabularies_still_fill_a_matrix(rows: int, width: int, longest: int) -> None:
+    chunks = list(contract.chunks_of(range(7, 107), rows, width))
+    assert [place for chunk in chunks for place in chunk] == list(range(7, 107))
+    assert max(map(len, chunks)) == longest
 
 
 def test_a_state_goes_on_in_several_ways() -> None:

@@ -204,7 +204,8 @@ class HubVocabulary(Vocabulary):
         start: int | None = None,
     ) -> None:
         self.tokenizer, self.name, self.revision = tokenizer, name or str(tokenizer.name_or_path), revision
-        self.size = size or len(tokenizer)
+        self._known = len(tokenizer)  # which takes a millisecond where there are 262,144
+        self.size = size or self._known
         self.end = tokenizer.eos_token_id
         self.unknown = tokenizer.unk_token_id
         self.given_start = start
@@ -237,12 +238,12 @@ class HubVocabulary(Vocabulary):
         return ids
 
     def decode(self, ids: Sequence[int]) -> str:
-        kept = [int(index) for index in ids if index not in (self.start, self.end) and index < len(self.tokenizer)]
+        kept = [int(index) for index in ids if index not in (self.start, self.end) and index < self._known]
         text: str = self.tokenizer.decode(kept, clean_up_tokenization_spaces=False)
         return text
 
     def symbols(self) -> Sequence[str]:
-        known: list[str] = self.tokenizer.convert_ids_to_tokens(range(min(self.size, len(self.tokenizer))))
+        known: list[str] = self.tokenizer.convert_ids_to_tokens(range(min(self.size, self._known)))
         return [*known, *(f"<unused {index}>" for index in range(len(known), self.size))]
 
     def describe(self) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from offscript.errors import OffscriptError
 from offscript.models.adapters import with_adapter
 from offscript.models.hub_projection import LARGEST_PASS, chosen_log_probs
 from offscript.models.language_model import (
+    FEWEST_AT_ONCE,
     SCORE_BUDGET,
     LanguageModel,
     Scored,
@@ -213,7 +214,7 @@ class HubLanguageModel(LanguageModel):
                 inputs[part].to(self.device),
                 places[part].to(self.device),
                 targets.to(self.device),
-                at_once=max(1, SCORE_BUDGET // self.vocabulary.size),
+                at_once=max(FEWEST_AT_ONCE, SCORE_BUDGET // self.vocabulary.size),
             )
             if found is None:
                 self._one_pass = False

@@ -17,6 +17,10 @@ from offscript.errors import OffscriptError
 SCORE_BUDGET = 1 << 22
 """How many log-probabilities one scored chunk may hold: 16 MB in single precision, which is reused, not mapped anew."""
 
+FEWEST_AT_ONCE = 32
+"""Positions, of all rows together, that a scored chunk has at least: matrices of 4 to 10 rows take five times as long
+per row, which a vocabulary of 262,144 tokens would otherwise come down to."""
+
 _hashes: WeakKeyDictionary[nn.Module, tuple[list[tuple[int, int]], str]] = WeakKeyDictionary()
 
 
@@ -250,8 +254,8 @@ def stepwise(
 
 
 def chunks_of(positions: range, rows: int, width: int) -> Iterator[range]:
-    """Cut positions so that rows x positions x width stays within `SCORE_BUDGET` (one position at the least)."""
-    step = max(1, SCORE_BUDGET // max(1, rows * width))
+    """Cut positions so that rows x positions x width stays within `SCORE_BUDGET`, `FEWEST_AT_ONCE` at the least."""
+    step = max(1, -(-FEWEST_AT_ONCE // max(1, rows)), SCORE_BUDGET // max(1, rows * width))
     for first in range(positions.start, positions.stop, step):
         yield range(first, min(first + step, positions.stop))
 
