@@ -29,10 +29,10 @@ def side_by_side(runs: Mapping[str, Callable[[], Any]], repeats: int) -> dict[st
 def print_times(times: Mapping[str, Seconds]) -> None:
     """One line a run, in milliseconds."""
     for name, seconds in times.items():
-        print(f"{name:<58} {seconds.wall * 1000:9.1f} ms {seconds.cpu * 1000:9.1f} ms of processor time")
+        print(f"{name:<58} {seconds.wall * 1000:9.1f} ms {seconds.cpu * 1000:9.1f} ms of processor time", flush=True)
 
 
 def print_ratio(label: str, slower: Seconds, faster: Seconds, goal: str) -> None:
     """How many times as long the first takes, by clock and by processor time, beside what is hoped for."""
     wall, cpu = slower.wall / faster.wall, slower.cpu / faster.cpu
-    print(f"  {label:<56} {wall:8.2f} x {cpu:9.2f} x of processor time (goal {goal})")
+    print(f"  {label:<56} {wall:8.2f} x {cpu:9.2f} x of processor time (goal {goal})", flush=True)
