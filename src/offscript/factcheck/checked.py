@@ -70,9 +70,10 @@ class Evidence:
 class Check:
     """A claim's whole way; `probabilities` are of the verdicts, calibrated, and `confidence` is that of `verdict`.
 
-    `not_judged` says what the text is if it is no claim that could be true or false: a question, a command, an opinion
-    or several sentences; or that it is not English. `deciding` is the sentence that a verdict other than NOT ENOUGH
-    INFO rests on most, and `calibrated_on` names the collections on which `confidence` was made a probability.
+    `not_judged` says what the text is if it is no claim that could be true or false: a question, a command, an opinion,
+    several sentences or no sentence; or that it is not English. `deciding` is the sentence that a verdict other than
+    NOT ENOUGH INFO rests on most, and `calibrated_on` names the collections on which `confidence` was made a
+    probability.
     """
 
     claim: str

@@ -31,6 +31,14 @@ from offscript.factcheck.inference.claim_kinds import claim_kind
         ("Pizza tastes delicious.", "opinion"),
         ("Paris is in France. Rome is in Italy.", "several sentences"),
         ("", "statement"),
+        ("Nigeria borders Cameroon", "statement"),
+        ("Greece's capital is Athens", "statement"),
+        ("of the in Paris blue was seven of never and", "no sentence"),
+        ("the of capital is the France Paris and in", "no sentence"),
+        ("qzv xkp wjfh zzq bdrt lpqw gx", "no sentence"),
+        ("#@~^}{|<>*&^%$]=+`~^|<", "no sentence"),
+        ("�\x03�^�<�}|�{~�", "no sentence"),
+        ("1234567", "no sentence"),
     ],
 )
 def test_kinds(text: str, kind: str) -> None:

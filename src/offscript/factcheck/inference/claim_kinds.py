@@ -1,11 +1,12 @@
-"""What is no claim to judge: questions, commands, opinions, and several sentences at once."""
+"""What is no claim to judge: questions, commands, opinions, several sentences at once, and what is no sentence."""
 
 import re
 
 from offscript.corpora.prose import sentence_starts
+from offscript.factcheck.inference.wording import is_sentence
 
 STATEMENT = "statement"
-KINDS = (STATEMENT, "question", "command", "opinion", "several sentences")
+KINDS = (STATEMENT, "question", "command", "opinion", "several sentences", "no sentence")
 
 _ASKED = re.compile(
     r"(?:who|whom|whose|what|where|why|how|which)\s+(?:is|are|was|were|do|does|did|can|could|will|would|should|has|have|"
@@ -61,7 +62,7 @@ def claim_kind(text: str) -> str:
         return "command"
     if _VIEW.search(text) or _TASTE.search(text):
         return "opinion"
-    return STATEMENT
+    return STATEMENT if not text or is_sentence(text) else "no sentence"
 
 
 def _is_question(text: str) -> bool:

@@ -17,7 +17,7 @@ ALIKE = 0.65  # the share of the claim's words and numbers, without the value, t
 LONGEST = 30  # words of a sentence in which a value is taken to be that of the claim's thing
 _WORD = re.compile(r"[^\W_]+")
 _SHADES = frozenset(["bright", "dark", "light", "pale", "deep"])
-_VALUES: Mapping[str, frozenset[str]] = {
+VALUES: Mapping[str, frozenset[str]] = {
     name: frozenset(words.split())
     for name, words in {
         "colour": "black white red green blue yellow orange purple violet brown grey gray pink",
@@ -90,7 +90,7 @@ def _years_fit(claim: str, sentence: str) -> bool:
 
 def _value_differs(claim: str, sentence: str) -> bool:
     asked, given = (frozenset(_WORD.findall(text)) for text in (claim, sentence))
-    for values in _VALUES.values():
+    for values in VALUES.values():
         own, other = asked & values, given & values
         if len(own) == len(other) == 1 and own != other and _years_fit(claim, sentence):
             left_out = frozenset(word.lower() for word in own | _SHADES)

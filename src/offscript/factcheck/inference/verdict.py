@@ -87,7 +87,7 @@ class InferenceVerdicts(VerdictModel):
         return dict(zip(VERDICTS, found.tolist(), strict=True))
 
     def not_judged(self, claim: str) -> str:
-        """A question, a command, an opinion or several sentences; nothing for a statement."""
+        """A question, a command, an opinion, several sentences or none; nothing for a statement."""
         kind = claim_kind(claim)
         return "" if kind == STATEMENT else kind
 

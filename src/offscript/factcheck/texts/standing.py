@@ -4,6 +4,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from offscript.factcheck.inference.slots import VALUES
+from offscript.factcheck.stance.tokens import STOP_WORDS
 from offscript.factcheck.tagging import Tagger, Token, default_tagger
 from offscript.factcheck.texts.clauses import FINITE, main_statement, relative_clauses, states
 
@@ -23,6 +25,7 @@ _TITLES = """archbishop baron bishop captain chancellor count countess doctor dr
 _FIRM_NOUNS = "agency airline bank company corporation factory firm group newspaper store"
 _PLACE_NOUNS = """bay city country county desert harbour island kingdom lake mountain nation planet port province
     republic river state town valley village volcano"""
+_NO_SUBJECTS = VALUES["day"] | VALUES["month"] | VALUES["people"]  # what no pronoun means, though it has a capital
 _FIRMS, _PLACES = frozenset(_FIRM_NOUNS.split()), frozenset(_PLACE_NOUNS.split())
 PERSONS, THINGS = frozenset(_PERSON_NOUNS.split()), frozenset(_THING_NOUNS.split())
 _PARTS, _RANKS = frozenset(_PART_NOUNS.split()), frozenset(_TITLES.split())
@@ -44,6 +47,7 @@ _EMPTY = re.compile(
 )
 """`It` that means nothing: `It is a grey Tuesday`, `It takes a while`."""
 _OF_THEM = re.compile(r"((?:[\w,.]+ ){0,3}[\w,.]+) of them\b")  # `Fewer than 1,000 of them`
+_CAPITALS = re.compile(r"\b[A-Z][a-z'’-]+(?: [A-Z][a-z'’-]+)+")
 _HEAD = re.compile(r"\b[A-Z][a-z]+ of (?:the )?$")
 _POSSESSIVE = ("His", "Her", "Its", "Their")
 _SPLIT = re.compile(r"(?:,|;)?\s+and\s+|;\s+")
@@ -74,10 +78,20 @@ class Memory:
                 return ""  # `the harbour` is that of a town, and not the town
             return (called or known or [""])[-1]
         if word in ("He", "She", "His", "Her"):
-            return self.persons[-1] if self.persons else ""
+            return self.persons[-1] if self.persons or self._found_person() else ""
         if word in ("It", "Its"):
             return self.things[-1] if self.things else ""
         return ""  # `they` may be anybody
+
+    def _found_person(self) -> bool:
+        """Whether a name of two or three words, of which nothing is known, can be what `she` means; it is one then."""
+        unknown = (name for name in reversed(self.things) if name not in self.nouns.values())
+        whole = (name for name in unknown if 2 <= len(name.split()) <= 3 and " of " not in name)
+        person = next((name for name in whole if not THINGS & set(name.lower().split())), "")
+        if person:
+            self.persons.append(person)
+            self.things = [name for name in self.things if name not in (person, person.split()[-1])]
+        return bool(person)
 
     def _is_other(self, name: str, noun: str) -> bool:
         """Whether a name is known for what the noun cannot mean: a city is no company."""
@@ -146,8 +160,9 @@ def _apostrophe(name: str) -> str:
 
 def _remember(sentence: str, memory: Memory, tagger: Tagger) -> None:
     """Take in the names of a sentence; its first one, mostly its subject, is what pronouns mean next."""
-    names = [name for name in tagger.entities(sentence) if any(letter.isalpha() for letter in name)]
+    names = _names(sentence, tagger)
     names = [name.removeprefix("The ").removeprefix("the ") for name in names]
+    names = [name for name in names if name not in _NO_SUBJECTS]
     for name in reversed(names):
         place = sentence.find(name)
         if whole := _HEAD.search(sentence[: max(place, 0)]):  # the tagger leaves out `Lighthouse of`
@@ -159,6 +174,17 @@ def _remember(sentence: str, memory: Memory, tagger: Tagger) -> None:
         known.append(name)
     if names and (introduced := _introduced(sentence)):
         memory.nouns[introduced] = names[0]
+
+
+def _names(sentence: str, tagger: Tagger) -> list[str]:
+    """The names of a sentence in order: what the tagger finds, and words with capitals in a row that it misses."""
+    names = [name for name in tagger.entities(sentence) if any(letter.isalpha() for letter in name)]
+    for found in _CAPITALS.finditer(sentence):
+        run = found[0].split()
+        missed = " ".join(run[1:] if run[0].lower() in STOP_WORDS else run)
+        if " " in missed and not any(name in missed or missed in name for name in names):
+            names.append(missed)
+    return sorted(names, key=sentence.find)
 
 
 def _introduced(sentence: str) -> str:
