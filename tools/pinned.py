@@ -218,7 +218,7 @@ FURTHER: dict[str, list[tuple[str, dict[str, Any]]]] = {
     "quality": [("text alone", {"samples": 12, "length": 9})],
     "memorisation": [("domains", {**SMALL["memorisation"], "samples": 16, "prefix": 2, "suffix": 3})],
     "stereotypes": [("slow", {"most": 5})],
-    "calibration": [("oracle alone", {"samples": 24, "length": 10, "prefix": 3})],
+    "calibration": [("oracle alone", {"samples": 24, "length": 10, "prefix": 1})],
     "sampling": [
         ("oracle alone", {**SMALL["sampling"]}),
         ("whole", {**SMALL["sampling"], "samplers": ["top-k,k=5", "top-k,k=25", "nucleus,p=0.5", "nucleus,p=0.95"]}),

@@ -5,11 +5,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.stats
 import torch
 
 from offscript.corpora import WordVocabulary
 from offscript.corpora.associations import Association, AssociationTest
 from offscript.errors import OffscriptError
+from offscript.measures._scores import scores_along
 from offscript.measures.exposure import _deciding
 from offscript.measures.exposure.gap import _ratio_figure, _relative_error
 from offscript.measures.exposure.studentised import Split
@@ -19,10 +21,11 @@ from offscript.measures.ratings.huse import NEIGHBOURS, _nearest, _score, _stand
 from offscript.measures.stereotypes import _clearest_preferences, _pair
 from offscript.measures.stereotypes.sentiment import SentimentClassifier
 from offscript.measures.texts import encode_texts
+from offscript.measures.translation.words import Content
 from offscript.measures.words import _decimals
 from offscript.models.tabular import Tabular
 from offscript.sampling.transforms.randomised import RandomMaskAll
-from offscript.statistics import Interval, clustered_proportion_interval
+from offscript.statistics import Estimate, Interval, clustered_proportion_interval, p_value_of
 from offscript.statistics.classification import Classification, classification_scores
 from offscript.statistics.estimates import normal_quantile, student_quantile
 from offscript.statistics.means import _few_clusters
@@ -181,3 +184,34 @@ def test_counts_weigh_both_kinds_alike_in_huse() -> None:
 def test_features_that_do_not_vary_are_zero() -> None:
     assert _standardised(np.array([2.0, 2.0])).tolist() == [0.0, 0.0]
     assert _standardised(np.array([1.0, 5.0])).tolist() == [-1.0, 1.0]
+
+
+def test_two_values_have_one_degree_of_freedom() -> None:
+    figure = Estimate(0.1, 1.0, Interval(-9.9, 10.1, 0.95, "t"))
+    distance = 0.1 / 10 * scipy.stats.t.ppf(0.975, 1)
+    assert p_value_of(figure, 2) == pytest.approx(2 * scipy.stats.t.sf(distance, 1))
+    assert p_value_of(Estimate(50.0, 1.0, Interval(49.0, 51.0, 0.95, "t")), 2) == 0.5
+
+
+def test_a_word_of_two_references_of_a_few_is_common() -> None:
+    texts = ["red boats", "red cars", "green trains"]
+    assert Content.of(texts, texts).wanted == [{"boats"}, {"cars"}, {"green", "trains"}]
+
+
+def test_rows_of_a_part_keep_their_numbers() -> None:
+    asked: list[list[int]] = []
+
+    class Numbered(Tabular):
+        def of_rows(self, rows: torch.Tensor) -> "Numbered":
+            asked.append(rows.tolist())
+            return self
+
+    model = Numbered(WORDS, 2, {(): [0.2, 0.4, 0.4], **{(token,): [0.2, 0.4, 0.4] for token in range(3)}}, "m")
+    told: list[int] = []
+    list(
+        scores_along(
+            (model,), torch.ones((5, 2), dtype=torch.long), range(2), batch_size=2, progress=told.append, first_row=7
+        )
+    )
+    assert asked == [[7, 8], [9, 10], [11]]
+    assert told == [2, 2, 1]

@@ -35,6 +35,7 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=REPOSITORY / "mutants.jsonl")
     parser.add_argument("--reach", type=Path, default=REPOSITORY / "mutants_reach.json", help="lines of each test")
     parser.add_argument("--report", action="store_true", help="run nothing")
+    parser.add_argument("--out", type=Path, help="write the scores and the survivors to this file, too")
     asked = parser.parse_args()
     os.chdir(REPOSITORY)
     sample = _sample(asked.only, asked.match, asked.seed, asked.count)
@@ -49,7 +50,10 @@ def main() -> None:
         ]
         _run(left, asked.reach, asked.results)
     known = _known(asked.results)
-    _report([mutant for mutant in sample if mutant.key in known], known)
+    lines = _report([mutant for mutant in sample if mutant.key in known], known)
+    print("\n" + "\n".join(lines))
+    if asked.out:
+        asked.out.write_text(_page(lines, f"seed {asked.seed}"), encoding="utf-8")
 
 
 def _sample(only: str, match: str, seed: int, count: int) -> list[Mutant]:
@@ -187,7 +191,8 @@ def _in_turn(names: list[str]) -> list[str]:
     return [name for _, name in sorted(turns, key=lambda turn: turn[0])]
 
 
-def _report(sample: list[Mutant], known: dict[str, dict[str, Any]]) -> None:
+def _report(sample: list[Mutant], known: dict[str, dict[str, Any]]) -> list[str]:
+    """Scores of all and of each package, then the survivors with what was judged of them."""
     import yaml
 
     from offscript.statistics import proportion_interval
@@ -197,7 +202,7 @@ def _report(sample: list[Mutant], known: dict[str, dict[str, Any]]) -> None:
     noticed = [key for key, outcome in outcomes.items() if outcome in ("killed", "timeout")]
     survivors = [key for key, outcome in outcomes.items() if outcome in ("survived", "no test")]
     same = [key for key in survivors if _reason(key, judged)]
-    print(f"\n{len(outcomes)} changes: {dict(Counter(outcomes.values()))}")
+    lines = [f"{len(outcomes)} changes: {dict(Counter(outcomes.values()))}"]
     rows = [("all", noticed, survivors), ("without those that change nothing", noticed, set(survivors) - set(same))]
     for package in PACKAGES:
         of = [[key for key in keys if key.startswith(f"{package}/")] for keys in rows[1][1:]]
@@ -207,14 +212,38 @@ def _report(sample: list[Mutant], known: dict[str, dict[str, Any]]) -> None:
         if tried < 2:
             continue
         interval = proportion_interval(len(yes), tried).interval
-        share = len(yes) / tried
-        print(
-            f"score, {label}: {share:.1%} of {tried} ({interval.lower:.1%} to {interval.upper:.1%}, {interval.method})"
-        )
+        share, bounds = len(yes) / tried, f"{interval.lower:.1%} to {interval.upper:.1%}, {interval.method}"
+        lines.append(f"score, {label}: {share:.1%} of {tried} ({bounds})")
     for key in sorted(survivors):
-        what = "survived" if outcomes[key] == "survived" else "no test "
-        reason = _reason(key, judged)
-        print(f"{what}: {key}" + (f"\n          judged: {reason}" if reason else ""))
+        what, reason = outcomes[key], _reason(key, judged)
+        lines.append(f"{what}: {key}" + (f" (judged: {reason.strip()})" if reason else ""))
+    return lines
+
+
+def _page(lines: list[str], sample: str) -> str:
+    """The report as Markdown: what survived that a test should notice, then what no test can notice."""
+    scores = [line for line in lines if not line.startswith(("survived: ", "no test: "))]
+    survivors = [line.split(": ", 1)[1] for line in lines if line not in scores]
+    judged = [line for line in survivors if " (judged: " in line]
+    told = [line for line in survivors if line not in judged]
+    return "\n".join(
+        [
+            "# Changes that tests did not notice",
+            "",
+            f'Written by `make mutants ARGS="… --out tools/mutants/survivors.md"`, a random sample ({sample}).',
+            "",
+            *(f"- {line}" for line in scores),
+            "",
+            "Noticed by no test:",
+            "",
+            *(f"- `{line}`" for line in told),
+            "",
+            "The same program, so that no test can notice (`judged.yaml` has the reasons for all samples):",
+            "",
+            *(f"- `{key}`: {reason[:-1]}" for key, _, reason in (line.partition(" (judged: ") for line in judged)),
+            "",
+        ]
+    )
 
 
 def _reason(key: str, judged: dict[str, str]) -> str:
