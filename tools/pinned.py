@@ -232,7 +232,25 @@ def state_of(question: Question[Any]) -> dict[str, Any]:
     """All that is pinned of a question, in the folder of `write_files`."""
     ways = [("whole", SMALL.get(question.name, {})), *FURTHER.get(question.name, [])]
     asked = {f"{number}. {name}": _asked(question, name, settings) for number, (name, settings) in enumerate(ways)}
-    return {"plans": {name: _plan(question, name) for name in SUBJECTS}, **asked}
+    return {"declared": _declared(question), "plans": {name: _plan(question, name) for name in SUBJECTS}, **asked}
+
+
+def _declared(question: Question[Any]) -> dict[str, Any]:
+    """What its class says of it, and the numbers that its settings begin and end with."""
+    names = ("asked_by_default", "hidden", "shares_rows", "share", "headlines", "rests_on", "of_tokens", "of_amount")
+    return {
+        **{name: getattr(question, name) for name in names},
+        "needs": [need.name for need in (*question.needs, *question.takes)],
+        "reads": question.reads.name,
+        "compared": {each.name: each.reference for each in question.compared},
+        "gauges": {each.figure: each.reference for each in question.gauges},
+        "settings": {
+            name: {key: value for key, value in schema.items() if isinstance(value, bool | int | float)}
+            for name, schema in question.Settings.model_json_schema()["properties"].items()
+        }
+        if question.Settings.model_fields
+        else {},
+    }
 
 
 def _subject(question: Question[Any], name: str) -> Subject:

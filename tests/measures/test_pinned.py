@@ -34,7 +34,7 @@ def differences(now: Any, then: Any, where: str = "") -> list[str]:
 def test_it_does_what_was_written_down(question: Question[Any], folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     state = json.loads(json.dumps(pinned.state_of(question)))
-    asked = [part for name, part in state.items() if name != "plans"]
+    asked = [part for name, part in state.items() if name not in ("declared", "plans")]
     assert [part["reached"] for part in asked] == [part["announced"] for part in asked], "progress ends where it said"
     then = json.loads((pinned.PINNED / f"{question.name}.json").read_text(encoding="utf-8"))
     assert not differences(state, then), "look at the differences, then run python tools/pinned.py"

@@ -18,7 +18,8 @@ Not changed, because no test should have to notice:
 - the sign of `dim=-1` and `axis=-1`: the last axis of a table is also its axis 1;
 - numbers that say how a chart looks, such as `"opacity": 0.2`, in dictionaries.
 
-Survivors that no test can notice, because the program means the same, are named with the reason in `judged.yaml`, one
+Survivors are listed in `survivors.md`; those that no test can notice, because the program means the same, have the
+reason in `judged.yaml`, one
 change or all changes of a line.
 """
 
