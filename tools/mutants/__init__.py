@@ -19,8 +19,7 @@ Not changed, because no test should have to notice:
 - numbers that say how a chart looks, such as `"opacity": 0.2`, in dictionaries.
 
 Survivors are listed in `survivors.md`; those that no test can notice, because the program means the same, have the
-reason in `judged.yaml`, one
-change or all changes of a line.
+reason in `judged.yaml`, for one change or for all changes of a line.
 """
 
 from pathlib import Path
