@@ -86,6 +86,7 @@ def test_files_that_cannot_be_read_get_one_line(tmp_path: Path) -> None:
     for name, message in (
         ("long.yaml", "is longer than"),
         ("pipe", "is not a regular file"),
+        ("a\0b", "cannot hold a null byte"),
         ("none.yaml", "no grid at"),
         ("list.yaml", "is not a grid; it is not a mapping"),
     ):

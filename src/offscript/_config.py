@@ -164,6 +164,8 @@ def first_fault(fault: ValidationError, schema: type[BaseModel]) -> str:
 
 
 def _text(path: Path) -> str:
+    if "\0" in str(path):
+        raise OffscriptError("a file's name cannot hold a null byte", next="name a YAML file")
     mode = path.stat().st_mode
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # opening a pipe would wait for its writer
         raise OffscriptError(f"{path} is not a regular file", next="name a YAML file")
