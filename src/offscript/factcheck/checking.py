@@ -24,7 +24,7 @@ from offscript.factcheck.inference.verdict import inference_verdicts
 from offscript.factcheck.language import language_scores, read_lexicons
 from offscript.factcheck.queries import query_of, search
 from offscript.factcheck.retrieval.models import DEFAULT_MODEL
-from offscript.factcheck.retrieval.reranking import prefer_titles, rerank_by_title
+from offscript.factcheck.retrieval.reranking import prefer_titles, rerank_by_title, with_named
 from offscript.factcheck.sources import Found, Kind, Provider
 from offscript.factcheck.sources.local import LocalIndex
 from offscript.factcheck.sources.ratings import Ratings, read_ratings
@@ -136,7 +136,7 @@ class Checker:
         kept = [each for each in found if once[each.document.id, each.document.url] is each]
         if self._as_of is not None:
             kept = [each for each in kept if not is_after(each.document.date, self._as_of)]
-        return self._rerank(claim, kept)[: self._documents]
+        return with_named(claim, self._rerank(claim, kept), self._documents)
 
     def read(self, claim: str) -> Reading:
         """What is found for a claim, judged sentence by sentence, without a verdict."""

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from offscript._types import FloatArray
+from offscript.factcheck.almanac import almanac_index
 from offscript.factcheck.checked import Evidence, Reading, Verdict
+from offscript.factcheck.checking import Checker
 from offscript.factcheck.documents import Document
 from offscript.factcheck.documents.document import document_of_sentences
 from offscript.factcheck.inference.entities import named_shares, names_of, title_shares
@@ -14,8 +16,9 @@ from offscript.factcheck.inference.model import InferenceModel
 from offscript.factcheck.inference.reading import TOGETHER, InferenceReader
 from offscript.factcheck.inference.stance import InferenceStance
 from offscript.factcheck.inference.verdict import FEATURES, fit_inference_verdicts, verdict_features
-from offscript.factcheck.retrieval.reranking import prefer_titles, rerank_by_title
+from offscript.factcheck.retrieval.reranking import prefer_titles, rerank_by_title, with_named
 from offscript.factcheck.sources import Found, Kind
+from offscript.factcheck.sources.local import LocalIndex
 from offscript.factcheck.verdict import evidence_of_verdict
 
 
@@ -134,3 +137,31 @@ def test_confidence_is_drawn_together_where_other_collections_disagree() -> None
     assert clear.risks["0.1"] <= 1.0 < torn.risks["0.05"]
     assert clear.calibrated_on == ("one", "three", "two")
     assert sum(point["count"] for point in clear.curve) == 600
+
+
+def found(titles: list[str]) -> list[Found]:
+    return [Found(Document(str(place), title, "text"), -float(place), Kind.high) for place, title in enumerate(titles)]
+
+
+@pytest.mark.parametrize(
+    ("titles", "kept", "expected"),
+    [
+        (["Paris", "Paris 15", "Paris 20", "France"], 3, ["Paris", "Paris 15", "France"]),
+        (["France", "Paris", "Lyon"], 2, ["France", "Paris"]),
+        (["a", "The", "Franc", "capital"], 1, ["a"]),
+        (["a", "b", *["France"] * 5], 4, ["a", *["France"] * 3]),
+        (["France"], 3, ["France"]),
+        ([], 3, []),
+        (["a", "France", "Paris"], 1, ["France"]),
+    ],
+)
+def test_documents_that_the_claim_names_are_read(titles: list[str], kept: int, expected: list[str]) -> None:
+    read = with_named("The capital of France is Paris.", found(titles), kept)
+    assert [each.document.title for each in read] == expected
+    assert len(read) <= kept
+
+
+def test_a_country_with_a_long_document_gives_its_capital() -> None:
+    checked = Checker([LocalIndex(almanac_index(), kind=Kind.high)]).check("The capital of France is Paris.")
+    assert checked.verdict is Verdict.supported
+    assert "France" in {each.document.title for each in checked.documents}

@@ -1,6 +1,7 @@
 """Re-ranking: documents that were found by their words, ordered by their titles or by meaning."""
 
 import functools
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 
@@ -11,10 +12,12 @@ from offscript.errors import OffscriptError
 from offscript.factcheck.documents import Document
 from offscript.factcheck.retrieval.searcher import Hit
 from offscript.factcheck.sources import Found
+from offscript.factcheck.stance.tokens import STOP_WORDS
 from offscript.factcheck.tagging import Tagger, Token, default_tagger
 
 # Penn's NN, NNS, NNP, NNPS, JJ and CD by their universal names.
 DISCRIMINATING = frozenset({"NOUN", "PROPN", "ADJ", "NUM"})
+NAMED = 3  # places among the documents that are read for those whose whole title the claim names
 PREFERENCE = 0.5  # what a title with all of the claim's keywords and no others adds to a score
 Encoder = Callable[[Sequence[str]], NDArray[np.floating]]
 """Texts to vectors [texts, dimensions], such as the `encode` of a sentence-transformers model."""
@@ -43,6 +46,34 @@ def prefer_titles(claim: str, found: Sequence[Found], tagger: Tagger | None = No
         each._replace(score=each.score * (1 + PREFERENCE * share)) for each, share in zip(found, shares, strict=True)
     ]
     return sorted(ranked, key=lambda each: -each.score)
+
+
+def with_named(claim: str, ranked: Sequence[Found], kept: int) -> list[Found]:
+    """The first documents; the last places go to those further back whose whole title the claim names.
+
+    "The capital of France is Paris" finds twenty districts of Paris in short documents before the long one on France,
+    which alone has the capital.
+
+    Args:
+        claim: What is checked.
+        ranked: All that was found, the best first.
+        kept: How many are read.
+
+    Returns:
+        At most `kept` documents, in the order of their ranking.
+    """
+    named = [place for place in range(kept, len(ranked)) if _names(claim, ranked[place].document.title)][
+        : min(NAMED, kept)
+    ]
+    first = range(max(0, min(kept, len(ranked)) - len(named)))
+    return [ranked[place] for place in (*first, *named)]
+
+
+def _names(claim: str, title: str) -> bool:
+    """Whether a title stands in a claim as it is written: `It` in `It rains` is no name, `France` is one."""
+    if title not in claim or title.lower() in (title, *STOP_WORDS):
+        return False
+    return re.search(rf"(?<!\w){re.escape(title)}(?!\w)", claim) is not None
 
 
 def _title_shares(claim: str, found: Sequence[Found], tagger: Tagger | None) -> list[float]:
