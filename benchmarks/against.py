@@ -71,9 +71,7 @@ def audited(base: Path, version: str, corpus: Path, out: Path, length: int, more
     """The folder of an audit of a version against its base, with the page."""
     asked = ["--only", "likelihood,divergence", "--length", str(length), "--corpus", str(corpus)]
     offscript("audit", version, "--against", str(base), *asked, *more, "--out", str(out))
-    key = version.removeprefix(f"{base},").partition("=")[0]
-    [page] = out.glob(f"*,{key}=*/against.html")
-    return page.parent
+    return max(out.glob("*/against.html"), key=lambda page: page.stat().st_mtime_ns).parent  # long names are cut short
 
 
 def told(folder: Path) -> tuple[dict[str, float], str]:
