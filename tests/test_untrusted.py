@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from offscript._untrusted import refuse_remote_code
 from offscript.corpora import HubVocabulary
 from offscript.errors import OffscriptError
 from offscript.factcheck.stance.teaching import mtranssan
@@ -182,3 +183,18 @@ def test_trust_is_yes_or_no(tmp_path: Path) -> None:
     with pytest.raises(OffscriptError, match="trust=perhaps is neither 0 nor 1"):
         load_model(f"{tmp_path},trust=perhaps")
     assert load_model(f"{tmp_path},trust=1").vocabulary.size == 3
+
+
+def test_a_hub_out_of_reach_is_asked_without_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    from huggingface_hub.utils import _http, logging
+
+    levels: list[int] = []
+
+    def asked(*_: object, **__: object) -> None:
+        levels.append(_http.logger.getEffectiveLevel())
+        raise OSError("out of reach")
+
+    logging.set_verbosity(logging.WARNING)
+    monkeypatch.setattr("transformers.utils.hub.cached_file", asked)
+    refuse_remote_code("nobody/nothing")
+    assert levels == [logging.ERROR, logging.ERROR]

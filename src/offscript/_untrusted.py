@@ -39,6 +39,16 @@ def refuse_pickles(place: Path) -> None:
             )
 
 
+def hush_hub() -> None:
+    """Leave out what the Hub's package logs of every retry: loading a model that is out of reach gives one line.
+
+    By its own function, since that package sets its level anew when it first logs.
+    """
+    from huggingface_hub.utils import logging
+
+    logging.set_verbosity(logging.ERROR)
+
+
 def _local_copy(source: str | Path, name: str, revision: str | None) -> Path | None:
     """A configuration file on this machine: in the folder, or fetched as `transformers` is about to fetch it."""
     if is_there(Path(source)) and Path(source).is_dir():
@@ -46,6 +56,7 @@ def _local_copy(source: str | Path, name: str, revision: str | None) -> Path | N
         return path if path.is_file() else None
     from transformers.utils.hub import cached_file
 
+    hush_hub()
     try:
         copy = cached_file(str(source), name, revision=revision)
     except (OSError, ValueError):  # not there, or out of reach: loading it gives the message

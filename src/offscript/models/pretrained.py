@@ -17,7 +17,7 @@ from safetensors import SafetensorError
 
 from offscript._files import cache_folder, is_there, sha256_of
 from offscript._specification import Setting
-from offscript._untrusted import refuse_pickles, refuse_remote_code
+from offscript._untrusted import hush_hub, refuse_pickles, refuse_remote_code
 from offscript.errors import OffscriptError, require_package
 from offscript.models.adapters import ADAPTER, base_of
 
@@ -130,7 +130,7 @@ class loading:  # noqa: N801 (used as a function is)
     def __enter__(self) -> None:
         import transformers  # noqa: F401 (its log handler takes standard error as it is now)
 
-        logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
+        hush_hub()
         self._bars.enter_context(quietly())
 
     def __exit__(self, kind: type[BaseException] | None, fault: BaseException | None, trace: object) -> None:
