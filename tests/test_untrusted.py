@@ -194,7 +194,7 @@ def test_a_hub_out_of_reach_is_asked_without_a_word(monkeypatch: pytest.MonkeyPa
         levels.append(_http.logger.getEffectiveLevel())
         raise OSError("out of reach")
 
-    logging.set_verbosity(logging.WARNING)
+    logging.get_logger("huggingface_hub").setLevel(logging.WARNING)
     monkeypatch.setattr("transformers.utils.hub.cached_file", asked)
     refuse_remote_code("nobody/nothing")
     assert levels == [logging.ERROR, logging.ERROR]

@@ -42,11 +42,13 @@ def refuse_pickles(place: Path) -> None:
 def hush_hub() -> None:
     """Leave out what the Hub's package logs of every retry: loading a model that is out of reach gives one line.
 
-    By its own function, since that package sets its level anew when it first logs.
+    Its own module is imported first, since that sets the level anew.
     """
-    from huggingface_hub.utils import logging
+    import logging
 
-    logging.set_verbosity(logging.ERROR)
+    import huggingface_hub.utils.logging  # noqa: F401
+
+    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
 
 
 def _local_copy(source: str | Path, name: str, revision: str | None) -> Path | None:
