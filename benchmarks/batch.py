@@ -5,10 +5,7 @@
 The claims are of the almanac. "One by one" means two things. A command for each claim is counted with the start of the
 process, loading included; four are run and scaled up, since each takes as long as the others. A warm loop calls
 `Checker.check` in a process that has loaded everything; against it `--file` is counted with its start and without
-(`check_batch` in this process, one thread per core). Results must be the same, and that is checked. `--pairs` says
-instead what reading pairs of several claims in one batch would bring: processor time per pair one by one and in
-batches of one length, and in how many pairs the label changes, since int8 activations are scaled by the largest of a
-batch.
+(`check_batch` in this process, one thread per core). Results must be the same, and that is checked.
 """
 
 import argparse
@@ -20,13 +17,9 @@ import tempfile
 import time
 from pathlib import Path
 
-import numpy as np
-from scipy.special import softmax
-
 from offscript.factcheck.almanac import almanac_facts, almanac_index
 from offscript.factcheck.batch import GivenClaim, check_batch, summary
 from offscript.factcheck.checking import build_checker
-from offscript.factcheck.inference.model import inference_model
 
 COMMANDS = 4
 CODE = "from offscript.cli import main; import sys; sys.argv = ['offscript', *sys.argv[1:]]; main()"
@@ -37,38 +30,6 @@ def run(*arguments: str) -> float:
     begun = time.perf_counter()
     subprocess.run([sys.executable, "-c", CODE, *arguments], check=True, capture_output=True)
     return time.perf_counter() - begun
-
-
-def compare_batches(claims: list[str]) -> None:
-    """Print what batches of pairs of one length save, and how many labels they change."""
-    checker, model = build_checker(), inference_model()
-    pairs = [
-        (claim, sentence.text)
-        for claim in claims
-        for document in checker.read(claim).documents
-        for sentence in document.sentences[:4]
-    ]
-    rows = [model.encoded(*pair) for pair in pairs]
-    begun = time.process_time()
-    alone = np.concatenate([model.scores([row]) for row in rows])
-    one_by_one = (time.process_time() - begun) / len(rows) * 1000
-    by_length: dict[int, list[int]] = {}
-    for place, row in enumerate(rows):
-        by_length.setdefault(len(row.ids), []).append(place)
-    print(f"{len(rows)} pairs of {len(by_length)} lengths: {one_by_one:.2f} ms each one by one (processor time)")
-    for size in (4, 8, 32):
-        together, begun = np.zeros_like(alone), time.process_time()
-        for places in by_length.values():
-            for start in range(0, len(places), size):
-                part = places[start : start + size]
-                together[part] = model.scores([rows[place] for place in part])
-        each = (time.process_time() - begun) / len(rows) * 1000
-        changed = int((together.argmax(axis=1) != alone.argmax(axis=1)).sum())
-        moved = np.abs(softmax(together, axis=1) - softmax(alone, axis=1)).max()
-        print(
-            f"batches of {size}: {each:.2f} ms, {one_by_one / each:.2f} x; {changed} labels change, "
-            f"probabilities by up to {moved:.2f}"
-        )
 
 
 def some_claims(count: int) -> list[str]:
@@ -114,14 +75,9 @@ def main() -> None:
     """Print the ratios."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--claims", type=int, default=240)
-    parser.add_argument("--pairs", action="store_true")
     arguments = parser.parse_args()
     almanac_index()  # written once, for all
-    claims = some_claims(arguments.claims)
-    if arguments.pairs:
-        compare_batches(claims[:24])
-    else:
-        compare_runs(claims)
+    compare_runs(some_claims(arguments.claims))
 
 
 if __name__ == "__main__":

@@ -182,3 +182,31 @@ def test_shipped_recipes_are_right(name: str, tmp_path: Path) -> None:
     recipe = inference_recipe({**content, "data": str(tmp_path)})
     assert recipe.name == name
     assert sum(recipe.shares.values()) == pytest.approx(1.0, abs=0.06)
+
+
+def test_the_served_graph_says_what_the_network_says(recipe: InferenceRecipe, tmp_path: Path) -> None:
+    import torch
+
+    from offscript.factcheck.inference.exporting import export_graph
+
+    network, tokenizer = load_classifier(recipe.encoder, seed=3)
+    export_graph(network.eval(), tmp_path / "inference.onnx", int8=False)
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    (tmp_path / "card.json").write_text("{}")
+    pairs = [("cats eat", "cats eat fish"), ("police", "police deny the report " * 5), ("", "the president died")]
+    for pair, found in zip(pairs, InferenceModel(tmp_path).logits(pairs), strict=True):
+        tokenizer.no_truncation()
+        row = tokenizer.encode(*pair)
+        shown = {"input_ids": torch.tensor([row.ids]), "token_type_ids": torch.tensor([row.type_ids])}
+        with torch.no_grad():
+            assert found == pytest.approx(network(**shown).logits[0].numpy(), abs=1e-5)
+
+
+def test_only_an_encoder_of_a_known_kind_is_served(tmp_path: Path) -> None:
+    from transformers import DistilBertConfig, DistilBertForSequenceClassification
+
+    from offscript.factcheck.inference.exporting import export_graph
+
+    network = DistilBertForSequenceClassification(DistilBertConfig(vocab_size=20, dim=8, n_heads=2, n_layers=1))
+    with pytest.raises(OffscriptError, match="only a BERT encoder can be served"):
+        export_graph(network, tmp_path / "inference.onnx")

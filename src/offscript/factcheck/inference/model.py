@@ -23,7 +23,7 @@ class InferenceModel:
 
     Pairs are read one at a time: int8 activations are scaled by the largest of a whole batch, so what stands beside a
     pair would change its probabilities; and nothing is padded. On one core a batch would save little anyway, since the
-    matrix products of a single pair keep it busy (`benchmarks/batch.py --pairs`).
+    matrix products of a single pair keep it busy. So the graph is made for one pair (`export_graph`).
 
     Args:
         folder: Holds the graph, its tokenizer and its card.
@@ -49,20 +49,16 @@ class InferenceModel:
             return np.zeros((0, len(LABELS)))
         claims = {claim: self._shortened(plain_text(claim)) for claim in dict.fromkeys(claim for claim, _ in pairs)}
         rows = [self._tokenizer.encode(claims[claim], plain_text(evidence)) for claim, evidence in pairs]
-        return np.concatenate([self.scores([row]) for row in rows]).astype(np.float64)
+        return np.concatenate([self._scores(row) for row in rows]).astype(np.float64)
 
     def probabilities(self, pairs: Sequence[tuple[str, str]]) -> FloatArray:
         """Probabilities of `LABELS` for pairs of a claim and its evidence; [pairs, 3]."""
         found: FloatArray = softmax(self.logits(pairs), axis=1)
         return found
 
-    def encoded(self, claim: str, evidence: str) -> Any:
-        """A pair as the graph's tokens; of a long claim only the beginning, so that evidence has room."""
-        return self._tokenizer.encode(self._shortened(plain_text(claim)), plain_text(evidence))
-
-    def scores(self, rows: Sequence[Any]) -> FloatArray:
-        """Scores of encoded pairs of one length, read together; [pairs, 3]."""
-        tokens, types = (np.array([getattr(row, name) for row in rows], dtype=np.int64) for name in ("ids", "type_ids"))
+    def _scores(self, row: Any) -> FloatArray:
+        """Scores of an encoded pair; [1, 3]."""
+        tokens, types = (np.array([getattr(row, name)], dtype=np.int64) for name in ("ids", "type_ids"))
         found: FloatArray = self._session.run(None, {"tokens": tokens, "types": types})[0]
         return found
 

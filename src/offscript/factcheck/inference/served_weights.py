@@ -1,6 +1,6 @@
 """The weights of a served model in full precision again, so that it can be trained further."""
 
-import re
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,6 @@ from offscript.errors import OffscriptError, require_package
 
 _NETWORK = "network."
 _EMBEDDINGS = "bert.embeddings."
-_PRODUCT = re.compile(r"/network/(?P<layer>.+?)/(?:Gemm_)?MatMul_quant")
 Arrays = dict[str, NDArray[np.float32]]
 
 
@@ -41,13 +40,24 @@ def served_weights(graph: Path) -> Arrays:
             if name.startswith(_NETWORK) and array.dtype == np.float32 and not name.endswith("_scale")
         }
         weights |= {name: _dequantised(stored, f"{_NETWORK}{name}") for name in _embeddings(stored)}
-        for node in nodes.node:
-            if node.op_type == "MatMulInteger" and (layer := _PRODUCT.fullmatch(node.name)):
-                product = _dequantised(stored, node.input[1].removesuffix("_quantized"))
-                weights[f"{layer['layer'].replace('/', '.')}.weight"] = np.ascontiguousarray(product.T)
+        for node, bias in _products(nodes.node, stored):
+            product = _dequantised(stored, node.input[1].removesuffix("_quantized"))
+            weights[f"{bias.removeprefix(_NETWORK).removesuffix('.bias')}.weight"] = np.ascontiguousarray(product.T)
     except (DecodeError, KeyError, ValueError) as error:
         raise OffscriptError(f"{graph} is no served inference model", why=repr(error)[:200]) from error
     return weights
+
+
+def _products(nodes: Sequence[Any], stored: Mapping[str, Any]) -> Iterator[tuple[Any, str]]:
+    """Quantised matrix products, each with the name of the bias that is added to it: only that tells its layer."""
+    users = {name: node for node in nodes for name in node.input}
+    for product in nodes:
+        if product.op_type == "MatMulInteger":
+            node = product
+            while node.op_type != "Add":  # from whole numbers to numbers, then times the scale
+                node = users[node.output[0]]
+            [bias] = [name for name in node.input if name in stored]
+            yield product, bias
 
 
 def _embeddings(stored: dict[str, Any]) -> list[str]:
