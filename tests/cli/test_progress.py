@@ -2,10 +2,14 @@
 
 import contextlib
 import io
+import threading
 import time
+from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from offscript.cli.app import app
 from offscript.cli._progress import AuditBar, Lines, TrainingBar
 
 
@@ -69,6 +73,14 @@ def test_a_training_says_that_it_is_being_prepared(
     bar.end()
     time.sleep(0.8)
     assert capsys.readouterr().err == ""
+
+
+def test_a_training_that_fails_is_silent_afterwards(tmp_path: Path) -> None:
+    before = set(threading.enumerate())
+    (tmp_path / "mine.yaml").write_text("algorithm: inference\nname: mine\ndata: nowhere\nencoder: nowhere\n")
+    failed = CliRunner().invoke(app, ["train", str(tmp_path / "mine.yaml"), "--out", str(tmp_path / "run")])
+    assert failed.exit_code != 0
+    assert [thread for thread in set(threading.enumerate()) - before if "_watch" in thread.name] == []
 
 
 def test_an_audit_that_ends_well_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:

@@ -146,6 +146,12 @@ class TrainingBar:
         self._lines, self._step = Lines(f"{name}: preparing", quiet=quiet, everywhere=True), 0
         self._lines.__enter__()
 
+    def __enter__(self) -> "TrainingBar":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()  # a run that fails does not come to its own end
+
     def begin(self, step: int, total: int) -> None:
         if step and not self._quiet:
             told = f"resumes from step {step:,} of {total:,}" if step < total else f"all {total:,} steps are done"

@@ -61,7 +61,7 @@ def reproduce(
     total = sum(read.runs_of(variant) for variant in read.variants)
     bars = on == HERE and sys.stderr.isatty()  # of the trainings
     began = time.monotonic()
-    with counting(f"{experiment} on {on}", total, quiet=quiet or bars) as count:
+    with counting(f"{experiment} on {on}", total, quiet=quiet or bars) as count, observer:
         found = run(read, out, seed=seed, place=place, finished=lambda number: count(1))
     folder = out / read.name / scale
     standing = standing_of(found, scale, time.monotonic() - began)
@@ -187,6 +187,12 @@ class _Observer:
 
     def __init__(self, *, quiet: bool) -> None:
         self._quiet, self._ends = quiet, ExitStack()
+
+    def __enter__(self) -> "_Observer":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
 
     def training(self, variant: str) -> "TrainingBar":
         from offscript.cli._progress import TrainingBar

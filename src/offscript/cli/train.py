@@ -40,14 +40,15 @@ def train(
     trainer = find_trainer(content)
     checked = trainer.recipe(content, str(path))
     try:
-        trained = trainer.train(
-            checked,
-            out or Path("runs") / checked.name,
-            device=device,
-            observer=TrainingBar(checked.name, quiet=quiet),
-            checkpoint_seconds=checkpoint_seconds,
-            half=half,
-        )
+        with TrainingBar(checked.name, quiet=quiet) as observer:
+            trained = trainer.train(
+                checked,
+                out or Path("runs") / checked.name,
+                device=device,
+                observer=observer,
+                checkpoint_seconds=checkpoint_seconds,
+                half=half,
+            )
     except StoppedError as stop:
         _tell_how_to_resume(stop)
         raise
