@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from offscript.cli.app import app
 from offscript.cli._progress import AuditBar, Lines, TrainingBar
+from offscript.cli.app import app
+from offscript.errors import OffscriptError
+from offscript.factcheck.inference.training import inference_recipe
+from offscript.learning import Trainer
 
 
 def follow_until_stopped() -> None:
@@ -75,12 +78,16 @@ def test_a_training_says_that_it_is_being_prepared(
     assert capsys.readouterr().err == ""
 
 
-def test_a_training_that_fails_is_silent_afterwards(tmp_path: Path) -> None:
-    before = set(threading.enumerate())
-    (tmp_path / "mine.yaml").write_text("algorithm: inference\nname: mine\ndata: nowhere\nencoder: nowhere\n")
-    failed = CliRunner().invoke(app, ["train", str(tmp_path / "mine.yaml"), "--out", str(tmp_path / "run")])
-    assert failed.exit_code != 0
-    assert [thread for thread in set(threading.enumerate()) - before if "_watch" in thread.name] == []
+def test_a_training_that_fails_is_silent_afterwards(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def failing(*_: object, **__: object) -> None:
+        raise OffscriptError("the training failed")
+
+    (tmp_path / "fever-train").mkdir()
+    watchers = [thread for thread in threading.enumerate() if "_watch" in thread.name]
+    monkeypatch.setattr("offscript.learning.find_trainer", lambda _: Trainer(inference_recipe, failing))
+    failed = CliRunner().invoke(app, ["train", "inference", f"data={tmp_path}", "--out", str(tmp_path)])
+    assert "the training failed" in str(failed.exception)
+    assert [thread for thread in threading.enumerate() if "_watch" in thread.name] == watchers
 
 
 def test_an_audit_that_ends_well_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
