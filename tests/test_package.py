@@ -56,7 +56,7 @@ PUBLIC = {
     """,
     "offscript.statistics": """
         Classification CrossedVariance Curve Difference Estimate Interval Power Profile RESAMPLES ReliabilityBin Score
-        Unbiased bootstrap bootstrap_by_length classification_differences classification_scores
+        Unbiased bootstrap bootstrap_by_length can_be_compared classification_differences classification_scores
         clustered_proportion_interval contributions correlation_interval crossed_difference crossed_interval
         crossed_mean crossed_variance curve_difference differences_from_best differences_of_draws estimates_of_draws
         f1_scores fleiss_kappa holm independent_difference intraclass_correlation jackknife krippendorff_alpha

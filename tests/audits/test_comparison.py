@@ -145,6 +145,29 @@ def test_what_one_run_lacks_or_is_infinite_is_left_out_with_its_reason(tmp_path:
     }
 
 
+def test_means_of_few_items_that_are_not_the_same_are_left_out(tmp_path: Path) -> None:
+    runs = [stored(tmp_path / "a", "a", nll(0.0, n=200), mean_of_few(11))]
+    runs += [stored(tmp_path / "b", "b", nll(0.0, n=200), mean_of_few(10))]
+    left_out = dict(compare_runs(read_runs(runs)).left_out)
+    assert left_out == {"exposure.few": "it is a mean of fewer than 12 items, which the runs do not share"}
+    same = [stored(tmp_path / f"{name} again", name, mean_of_few(11)) for name in "ab"]
+    assert compare_runs(read_runs(same)).left_out == ()
+
+
+def mean_of_few(n: int) -> Measurement:
+    values = np.random.default_rng(1).normal(size=n)
+    return Measurement.of(
+        mean_interval(values),
+        question="exposure",
+        name="few",
+        n=n,
+        seed=1,
+        seconds=0.0,
+        recipe={"data": DATA},
+        per_item=values,
+    )
+
+
 def test_bad_runs_are_refused(tmp_path: Path) -> None:
     path = stored(tmp_path / "one", "a", score("x", 0, 1))
     other = stored(tmp_path / "two", "a", score("y", 0, 1))

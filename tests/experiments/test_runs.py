@@ -15,7 +15,7 @@ from offscript.experiments.reproduce import reproduce, store_reproduction
 from offscript.experiments.runs import averaged, correlations, difference
 from offscript.experiments.statements import Ordering
 from offscript.measures.measurement import Measurement
-from offscript.statistics import proportion_interval
+from offscript.statistics import mean_interval, proportion_interval
 
 SYMBOLS = ["a", "b"]
 LENGTH = 3
@@ -45,6 +45,15 @@ def test_runs_are_averaged_with_students_interval() -> None:
 
 def test_a_single_run_keeps_its_own_interval() -> None:
     assert averaged([figures(2.0)]) == figures(2.0)
+
+
+def test_of_means_of_few_items_no_difference_is_known() -> None:
+    few = [
+        Measurement.of(mean_interval(np.arange(n)), question="q", name="x", n=n, seed=1, seconds=0.0, recipe={"of": n})
+        for n in (10, 11)
+    ]
+    found = difference(*few)
+    assert (found.lower, found.upper) == (-np.inf, np.inf)
 
 
 def test_runs_are_compared_in_pairs() -> None:

@@ -15,6 +15,7 @@ from offscript.errors import OffscriptError
 from offscript.statistics import (
     Estimate,
     Interval,
+    can_be_compared,
     contributions,
     curve_difference,
     differences_of_draws,
@@ -116,23 +117,32 @@ def test_two_intervals_add_up_as_squares() -> None:
 @pytest.mark.parametrize(
     "second", [[0.0, 3.0, 3.5, 6.5], [0.1, 0.2, 0.4, 0.5], [1.0, 1.5, 2.0, 2.5, 3.0]], ids=["wide", "narrow", "five"]
 )
-def test_a_difference_of_means_of_few_even_values_is_welchs(second: list[float]) -> None:
-    """Values that lie evenly about their mean are not skewed, so that their interval is that of Student's t."""
-    first = [1.0, 2.0, 4.0, 5.0]
-    found = independent_difference(mean_interval(first), mean_interval(second)).interval
+def test_a_difference_of_few_runs_is_welchs(second: list[float]) -> None:
+    first = np.array([1.0, 2.0, 4.0, 5.0])
+    found = independent_difference(student_interval(first), student_interval(np.array(second))).interval
     welch = scipy.stats.ttest_ind(first, second, equal_var=False).confidence_interval()
     assert (found.lower, found.upper) == pytest.approx((welch.low, welch.high))
+
+
+def test_means_of_fewer_than_twelve_items_are_not_compared() -> None:
+    few, enough = mean_interval(np.arange(11.0)), mean_interval(np.arange(12.0))
+    for pair in ((few, enough), (enough, few), (few, few)):
+        assert not can_be_compared(*pair)
+        with pytest.raises(OffscriptError, match="fewer than 12 items cannot be compared"):
+            independent_difference(*pair)
+    assert can_be_compared(enough, enough)
+    assert independent_difference(enough, enough).value == 0.0
 
 
 def test_a_difference_of_runs_is_welchs() -> None:
     first, second = np.array([1.0, 3.0, 8.0]), np.array([2.0, 7.0, 3.0, 5.0])
-    found = independent_difference(student_interval(first), student_interval(second)).interval
+    found = independent_difference(student_interval(first), student_interval(np.array(second))).interval
     welch = scipy.stats.ttest_ind(first, second, equal_var=False).confidence_interval()
     assert (found.lower, found.upper) == pytest.approx((welch.low, welch.high))
 
 
-def test_a_difference_of_means_of_four_and_of_thirty_is_not_narrowed() -> None:
-    first, second = mean_interval([1.0, 2.0, 4.0, 5.0]), mean_interval(np.linspace(0, 3, 11))
+def test_a_difference_of_four_and_of_eleven_runs_is_not_narrowed() -> None:
+    first, second = student_interval(np.array([1.0, 2.0, 4.0, 5.0])), student_interval(np.linspace(0, 3, 11))
     found = independent_difference(first, second).interval
     down = math.hypot(first.value - first.interval.lower, second.interval.upper - second.value)
     assert found.lower == pytest.approx(first.value - second.value - down)

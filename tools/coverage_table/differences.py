@@ -32,11 +32,13 @@ def differences_rows() -> Iterator[Case]:
 
             yield Case("paired difference (`paired_differences`)", f"{n} pairs", name, paired, 0.5)
 
-    for sizes in ((4, 4), (8, 8), (30, 30), (4, 30)):
+    for sizes in ((12, 12), (30, 30), (12, 100)):
         for name in ("normal", "exponential"):
             run = partial(_independent, sizes=sizes, name=name)
-            told = f"means of {sizes[0]} values" if sizes[0] == sizes[1] else "means of 4 and of 30 values"
-            yield Case("difference of two figures (`independent_difference`)", told, name, run)
+            told = (
+                f"means of {sizes[0]} values" if sizes[0] == sizes[1] else "means of {} and of {} values".format(*sizes)
+            )
+            yield Case("difference of two figures (`independent_difference`)", f"means of {told} values", name, run)
     for n in (10, 50):
         run = partial(_from_best, n=n)
         yield Case(

@@ -18,7 +18,7 @@ from offscript.errors import OffscriptError
 from offscript.measures.measurement import MACHINE, P_VALUE, Measurement
 from offscript.measures.registry import questions
 from offscript.measures.words import short_name
-from offscript.statistics import Difference, Interval, holm, independent_difference, paired_differences
+from offscript.statistics import Difference, Interval, can_be_compared, holm, independent_difference, paired_differences
 
 LEVEL = 0.95
 _RESAMPLES = 10_000
@@ -169,13 +169,20 @@ def _not_comparable(first: Run, run: Run) -> dict[str, str]:
     ]
     p_values = [name for name, entry in first.figures.items() if entry.interval.method == P_VALUE]
     amounts = sorted(name for name in shared if _other_amount(first.figures[name], run.figures[name]))
+    few = sorted(name for name in shared if _too_few(first.figures[name], run.figures[name]))
     return {
         **{name: f"only {first.label} has it" for name in first.figures if name not in run.figures},
         **{name: f"only {run.label} has it" for name in run.figures if name not in first.figures},
         **dict.fromkeys(sorted(infinite), "it is infinite"),
         **dict.fromkeys(p_values, "it is a p-value"),
         **dict.fromkeys(amounts, "it depends on the number of texts, in which the runs differ"),
+        **dict.fromkeys(few, "it is a mean of fewer than 12 items, which the runs do not share"),
     }
+
+
+def _too_few(first: Measurement, second: Measurement) -> bool:
+    """Whether two figures of different items rest on too few of them for an interval of their difference."""
+    return not can_be_compared(first.estimate, second.estimate) and _shared_items(first, second) is None
 
 
 def _other_amount(first: Measurement, second: Measurement) -> bool:

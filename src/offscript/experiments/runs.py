@@ -1,5 +1,6 @@
 """Several runs of one variant: their mean and its interval, differences in pairs, correlations over all runs."""
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -7,7 +8,14 @@ import numpy as np
 from offscript._types import FloatArray
 from offscript.measures.measurement import Measurement
 from offscript.measures.regret.estimation import regret_correlations
-from offscript.statistics import Curve, Interval, independent_difference, paired_differences, student_interval
+from offscript.statistics import (
+    Curve,
+    Interval,
+    can_be_compared,
+    independent_difference,
+    paired_differences,
+    student_interval,
+)
 
 Figures = Mapping[str, Measurement]
 """What one run was measured to be, by `QUESTION.NAME`."""
@@ -30,7 +38,7 @@ def difference(first: Measurement, second: Measurement) -> Interval:
     """First less second: by pairs of runs with the same seed where there are several, else by pairs of items.
 
     Two systems that were asked about the same items (claims, target terms, sentences: their recipes name the same data)
-    pair item by item; all other figures are taken as independent.
+    pair item by item; all other figures are taken as independent. Of means of fewer than 12 items nothing is known.
     """
     if _RUNS in first.recipe and _RUNS in second.recipe and first.n == second.n:
         assert first.per_item is not None
@@ -40,6 +48,8 @@ def difference(first: Measurement, second: Measurement) -> Interval:
     if parts is not None:
         [paired] = paired_differences(*parts, generator=np.random.default_rng(_SEED))
         return paired.interval
+    if not can_be_compared(first.estimate, second.estimate):
+        return Interval(-math.inf, math.inf, first.interval.level, "too few items")
     return independent_difference(first.estimate, second.estimate).interval
 
 

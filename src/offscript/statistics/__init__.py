@@ -23,6 +23,7 @@ from offscript.statistics.crossed import (
     raters_needed,
 )
 from offscript.statistics.differences import (
+    can_be_compared,
     contributions,
     curve_difference,
     differences_from_best,
@@ -74,6 +75,7 @@ __all__ = [
     "Unbiased",
     "bootstrap",
     "bootstrap_by_length",
+    "can_be_compared",
     "classification_differences",
     "classification_scores",
     "clustered_proportion_interval",

@@ -16,7 +16,7 @@ from offscript.measures.measurement import Measurement, environment
 from offscript.measures.texts import Texts
 from offscript.models.approximated import Approximated
 from offscript.models.language_model import LanguageModel
-from offscript.statistics import independent_difference, perplexity_interval, rate_interval, within
+from offscript.statistics import can_be_compared, independent_difference, perplexity_interval, rate_interval, within
 
 
 def measure_likelihood(
@@ -74,7 +74,7 @@ def measure_by_domain(
         rates[name] = next(entry for entry in own if entry.name == "bpc")
         first = part.stop
     base, *others = rates
-    for name in others:
+    for name in (each for each in others if can_be_compared(rates[each].estimate, rates[base].estimate)):
         gap = independent_difference(rates[name].estimate, rates[base].estimate)
         known = rates[name]
         measurements.append(
