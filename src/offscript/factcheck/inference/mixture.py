@@ -13,13 +13,16 @@ from offscript.factcheck.inference.almanac import almanac_examples
 from offscript.factcheck.inference.augmentation import augmented
 from offscript.factcheck.inference.examples import LABELS, Example, read_pairs
 from offscript.factcheck.inference.fever import fever_examples, read_fever_training, true_titles
+from offscript.factcheck.inference.strangers import strangers
 from offscript.factcheck.inference.templates import made_up
 
 FEVER, FEVER_MADE, WIKIPEDIA_MADE, TEMPLATES = "fever", "fever+", "wikipedia+", "templates"
-DRAWN = (FEVER, FEVER_MADE, WIKIPEDIA_MADE, TEMPLATES, ALMANAC)
+STRANGERS = "strangers"
+DRAWN = (FEVER, FEVER_MADE, WIKIPEDIA_MADE, TEMPLATES, ALMANAC, STRANGERS)
 _MADE_UP = 20_000
 _ALMANAC = 6_000
 _REWRITTEN = 30_000
+_STRANGE = 0.5  # examples with a stranger's evidence, beside each set's own
 
 
 class PairSet(NamedTuple):
@@ -80,7 +83,21 @@ def mixture(folder: Path, shares: Mapping[str, float], count: int, *, fever_clai
 def _pools(
     folder: Path, shares: Mapping[str, float], fever_claims: int, random: np.random.Generator
 ) -> Iterator[tuple[str, list[Example]]]:
-    """The sources that have a share, each with its examples."""
+    """The sources that have a share, each with its examples; last, claims of them all with evidence of strangers."""
+    strange: list[Example] = []
+    seed = int(random.integers(1 << 31))
+    for name, pool in _own_pools(folder, shares, fever_claims, random):
+        yield name, pool
+        if shares.get(STRANGERS) and name != ALMANAC:
+            strange += strangers(pool, int(_STRANGE * len(pool)), seed=seed)
+    if strange:
+        yield STRANGERS, strange
+
+
+def _own_pools(
+    folder: Path, shares: Mapping[str, float], fever_claims: int, random: np.random.Generator
+) -> Iterator[tuple[str, list[Example]]]:
+    """The sources that are read or made by themselves."""
     seeds = {name: int(random.integers(1 << 31)) for name in DRAWN}
     if shares.get(FEVER) or shares.get(FEVER_MADE):
         with tempfile.TemporaryDirectory() as scratch:

@@ -6,10 +6,12 @@ from typing import Any
 
 from offscript.factcheck.batch import evidence_of
 from offscript.factcheck.checked import Check, Verdict
+from offscript.factcheck.checking import Checker
 from offscript.factcheck.documents.document import Document
 from offscript.factcheck.pipelines import ClaimChecker
 from offscript.factcheck.texts.clauses import without_comment
 from offscript.factcheck.texts.english import NOT_ENGLISH, is_english
+from offscript.factcheck.texts.naming import Describe, descriptions
 from offscript.factcheck.texts.standing import split_claims, stand_alone
 from offscript.factcheck.texts.worthiness import is_worth_checking, worthiness
 from offscript.statistics.means import mean_interval
@@ -134,12 +136,15 @@ class FoundClaims:
     not_checked: str
 
 
-def find_claims(document: Document, *, decompose: Decompose | None = None) -> list[FoundClaims]:
+def find_claims(
+    document: Document, *, decompose: Decompose | None = None, describe: Describe | None = None
+) -> list[FoundClaims]:
     """The sentences of a text with the claims that they make.
 
     Args:
         document: The text; its title is no sentence of it.
         decompose: Splits a sentence into claims; rules for conjunctions by default.
+        describe: What is known of the names in it.
 
     Returns:
         Every sentence in order. A sentence that states nothing, or is not English, has no claims and says why.
@@ -151,7 +156,7 @@ def find_claims(document: Document, *, decompose: Decompose | None = None) -> li
     ]
     texts = [text for _, text in places]
     flat = [without_comment(" ".join(text.split())) for text in texts]
-    resolved, scores = stand_alone(flat, title=document.title), worthiness(flat)
+    resolved, scores = stand_alone(flat, title=document.title, describe=describe), worthiness(flat)
     found, split = [], decompose or split_claims
     for (start, text), alone, score in zip(places, resolved, scores.tolist(), strict=True):
         reason = _reason(alone, score)
@@ -188,7 +193,8 @@ def check_text(
     """
     if not is_english(document.text):
         return CheckedText(document.title, document.text, (), NOT_ENGLISH)
-    found = find_claims(document, decompose=decompose)
+    providers = checker.providers if isinstance(checker, Checker) else ()
+    found = find_claims(document, decompose=decompose, describe=descriptions(providers))
     total, done = sum(len(each.claims) for each in found), 0
     sentences = []
     for each in found:

@@ -1,13 +1,14 @@
 """Sentences made to stand alone, by rules: pronouns and "the company" become names, and conjunctions are split."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 
 from offscript.factcheck.inference.slots import VALUES
 from offscript.factcheck.stance.tokens import STOP_WORDS
 from offscript.factcheck.tagging import Tagger, Token, default_tagger
 from offscript.factcheck.texts.clauses import FINITE, main_statement, relative_clauses, states
+from offscript.factcheck.texts.naming import Describe, Described
 
 _PERSON_NOUNS = """actor actress artist athlete author chairman chairwoman chancellor chemist composer director doctor
     economist engineer explorer founder governor inventor journalist king mayor mathematician minister musician novelist
@@ -25,6 +26,22 @@ _TITLES = """archbishop baron bishop captain chancellor count countess doctor dr
 _FIRM_NOUNS = "agency airline bank company corporation factory firm group newspaper store"
 _PLACE_NOUNS = """bay city country county desert harbour island kingdom lake mountain nation planet port province
     republic river state town valley village volcano"""
+_FAMILIES = [
+    frozenset(nouns.split())
+    for nouns in (
+        "author novelist writer poet journalist playwright",
+        "company corporation firm group manufacturer business maker retailer",
+        "club side team",
+        "city town",
+        "museum gallery collection",
+        "scientist chemist physicist biologist researcher",
+        "law act bill statute",
+        "medicine drug treatment",
+        "river stream",
+        "line railway",
+    )
+]
+"""Nouns of which one can stand for the other."""
 _NO_SUBJECTS = VALUES["day"] | VALUES["month"] | VALUES["people"]  # what no pronoun means, though it has a capital
 _FIRMS, _PLACES = frozenset(_FIRM_NOUNS.split()), frozenset(_PLACE_NOUNS.split())
 PERSONS, THINGS = frozenset(_PERSON_NOUNS.split()), frozenset(_THING_NOUNS.split())
@@ -32,15 +49,19 @@ _PARTS, _RANKS = frozenset(_PART_NOUNS.split()), frozenset(_TITLES.split())
 _PRONOUN = re.compile(r"(He|She|It|They|His|Her|Its|Their|The ([a-z]+)(['’]s)?|This ([a-z]+))\s+", re.DOTALL)
 _LEADING = re.compile(
     r"(?:(?:[A-Z][a-z]+ly|However|Moreover|Meanwhile|Also|Then|Today|Later|Still|Yet|But|And|So),?\s+|"
-    r"(?:In|On|Since|By|After|Before|Until|During|According to) [^,]{1,60}, |"
-    r"(?:In|On|Since|By|After|Before|Until|During|At|From|According to) [^,;]{1,60}? (?=(?:he|she|it|his|her|its) ))"
+    r"(?:In|On|Since|By|After|Before|Until|During|At|From|According to) (?:[\w'’-]+ ){1,4}?"
+    r"(?=(?:he|she|it|the [a-z]+) )|"
+    r"(?:In|On|Since|By|After|Before|Until|During|According to) [^,]{1,60}, )"
 )
+_CLEFT = re.compile(r"It (?:is|was) ([^,;]{2,60}?) (?:who|that) (?=[a-z])")
+"""`It was Marie Curie who found it`: `it` means nothing."""
 _EMPTY = re.compile(
     r"It (?:takes|took|does|did|seems?|seemed|rain(?:s|ed)|feels?|felt|happen(?:s|ed)|turn(?:s|ed) out|"
     r"(?:is|was|will be|would be|['’]s) (?:(?:a|an|not|too|so|very|already|still|almost) )*(?:\w+ )?"
     r"(?:raining|snowing|cold|hot|warm|dark|loud|late|early|clear|true|likely|possible|said|believed|known|thought|hard|"
     r"easy|time|pity|shame|day|night|morning|evening|winter|summer|"
     r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)\b|"
+    r"(?:is|was) thanks to\b|"
     r"(?:is|was|has been|had been|became|remains?) (?:(?:not|now|long|still|also|very|only) )*"
     r"(?:against the law|(?:il)?legal|forbidden|allowed|(?:im)?possible|customary|common|usual|normal|rare|necessary|"
     r"important|difficult|dangerous|safe|wrong|right|best|better) (?:for [\w ]{1,30})?(?:to|that)\b)"
@@ -49,6 +70,11 @@ _EMPTY = re.compile(
 _OF_THEM = re.compile(r"((?:[\w,.]+ ){0,3}[\w,.]+) of them\b")  # `Fewer than 1,000 of them`
 _CAPITALS = re.compile(r"\b[A-Z][a-z'’-]+(?: [A-Z][a-z'’-]+)+")
 _HEAD = re.compile(r"\b[A-Z][a-z]+ of (?:the )?$")
+_INSIDE = re.compile(r"(?<=[a-z,;] )[A-Z][\w'’-]+")  # words with a capital that do not begin a sentence
+_CAPITAL = re.compile(r"\b[A-Z][\w'’-]+")
+_COMMON = re.compile(r"(?:graphy|logy|ness|tion|sion|ment|ity|ism|ists?|ers|ance|ence|ure|ings?|body|one|thing|y)$")
+_PHRASES = [re.compile(rf"The ([a-z]+(?: [a-z]+){{{more}}})\s+") for more in (2, 1)]
+_DATED = re.compile(r"(?:In|On|Since|By|After|Before|Until|From) (?:[\w'’-]+ ){1,4}?(?=(?:he|she|it) )")
 _POSSESSIVE = ("His", "Her", "Its", "Their")
 _SPLIT = re.compile(r"(?:,|;)?\s+and\s+|;\s+")
 _CLAUSE_BREAK = re.compile(r"\b(?:who|which|whose|where|when|that|because|although|between|both)\b")
@@ -65,6 +91,10 @@ class Memory:
     persons: list[str] = field(default_factory=list)
     things: list[str] = field(default_factory=list)
     nouns: dict[str, str] = field(default_factory=dict)  # what a thing was called: {"company": "Acme"}
+    subject: str = ""  # the name that the latest sentence begins with
+    describe: Describe | None = None
+    described: dict[str, Described] = field(default_factory=dict)  # what documents say of names
+    titles: set[str] = field(default_factory=set)  # that were put in the place of `the lantern festival`
 
     def antecedent(self, word: str, noun: str) -> str:
         """The name that a pronoun or `the company` stands for; empty where none fits."""
@@ -74,24 +104,52 @@ class Memory:
             known = self.persons if noun in PERSONS else self.things if noun in THINGS else []
             known = [name for name in known if not self._is_other(name, noun)]
             called = [name for name in known if noun in name.lower().split()]
+            if not called and (name := self._called(noun)):
+                return name
             if noun in _PARTS and not called:
                 return ""  # `the harbour` is that of a town, and not the town
             return (called or known or [""])[-1]
         if word in ("He", "She", "His", "Her"):
-            return self.persons[-1] if self.persons or self._found_person() else ""
+            if self.subject in self.things:
+                self._found_person([self.subject])
+            pronoun = "he" if word in ("He", "His") else "she"
+            fitting = [name for name in self.persons if self._pronoun(name) in ("", pronoun)]
+            if not fitting and not self.persons:
+                return self._found_person(self.things)
+            return fitting[-1] if fitting else ""
         if word in ("It", "Its"):
             return self.things[-1] if self.things else ""
         return ""  # `they` may be anybody
 
-    def _found_person(self) -> bool:
-        """Whether a name of two or three words, of which nothing is known, can be what `she` means; it is one then."""
-        unknown = (name for name in reversed(self.things) if name not in self.nouns.values())
+    def _called(self, noun: str) -> str:
+        """The latest name that documents call so, or the only document whose title has the noun in it."""
+        alike = next((family for family in _FAMILIES if noun in family), {noun})
+        names = [self.described[name].name for name in (*self.things, *self.persons) if self._noun(name) in alike]
+        if not names and self.describe and (titled := self.describe(noun)):
+            self.titles.add(titled.name)
+            names = [titled.name]
+        return names[-1] if names else ""
+
+    def _noun(self, name: str) -> str:
+        return self.described[name].noun if name in self.described else ""
+
+    def _pronoun(self, name: str) -> str:
+        return self.described[name].pronoun if name in self.described else ""
+
+    def _found_person(self, names: Sequence[str]) -> str:
+        """The latest name of two or three words of which nothing is known, which can be what `she` means; if any.
+
+        From then on it is known as a person.
+        """
+        unknown = (
+            name for name in reversed(names) if name not in self.nouns.values() and self._noun(name) not in THINGS
+        )
         whole = (name for name in unknown if 2 <= len(name.split()) <= 3 and " of " not in name)
         person = next((name for name in whole if not THINGS & set(name.lower().split())), "")
         if person:
             self.persons.append(person)
             self.things = [name for name in self.things if name not in (person, person.split()[-1])]
-        return bool(person)
+        return person
 
     def _is_other(self, name: str, noun: str) -> bool:
         """Whether a name is known for what the noun cannot mean: a city is no company."""
@@ -106,41 +164,68 @@ class Memory:
         return next((each for each in reversed(known) if each.split()[-1] == name and each in self.persons), name)
 
 
-def stand_alone(sentences: Sequence[str], *, title: str = "", tagger: Tagger | None = None) -> list[str]:
+def stand_alone(
+    sentences: Sequence[str], *, title: str = "", describe: Describe | None = None, tagger: Tagger | None = None
+) -> list[str]:
     """Sentences in the order of their text, with what they take from the ones before put into them.
 
     Args:
         sentences: Of one text.
         title: What the text is about, for a first sentence that begins with a pronoun.
+        describe: What is known of a name, so that `the town` is a town and `she` a woman.
         tagger: Finds names; the one that ships by default.
 
     Returns:
         As many sentences; those that need nothing, or for which no name fits, as they were.
     """
-    tagger, memory = tagger or default_tagger(), Memory(title)
+    tagger, memory = tagger or default_tagger(), Memory(title, describe=describe)
+    inside = frozenset(word for sentence in sentences for word in _INSIDE.findall(sentence))
     resolved = []
     for sentence in sentences:
         text = _resolved(sentence, memory)
         resolved.append(text)
-        _remember(text, memory, tagger)
+        _remember(text, _known_names(text, inside, memory, tagger), memory)
     return resolved
+
+
+def _known_names(sentence: str, inside: Container[str], memory: Memory, tagger: Tagger) -> list[str]:
+    """The names of a sentence in order: what looks like one, and words with a capital that a document has."""
+    names = [title for title in memory.titles if title in sentence]
+    words = [word for word in _CAPITAL.findall(sentence) if word.lower() not in STOP_WORDS]
+    missed = [word for word in words if memory.describe and memory.describe(word)]
+    for name in [*(each for each in _names(sentence, tagger) if _is_name(each, sentence, inside)), *missed]:
+        if not any(name in known for known in names):
+            names.append(name)
+    return sorted(names, key=sentence.find)
+
+
+def _is_name(name: str, sentence: str, inside: Container[str]) -> bool:
+    """Whether what looks like a name is one: `nan` has no capital, and `Geography` has one where a sentence begins."""
+    if name == name.lower():
+        return False
+    begins = sentence.startswith((name, f'"{name}', f"“{name}"))
+    return " " in name or not begins or name in inside or not _COMMON.search(name)
 
 
 def _resolved(sentence: str, memory: Memory) -> str:
     leading = _LEADING.match(sentence)
     start = leading.end() if leading else 0
     rest = sentence[start:]
-    capital = rest[:1].upper() + rest[1:]
+    capital = _with_title(_capital(rest), memory)
+    if (cleft := _CLEFT.match(capital)) is not None and _is_noun_phrase(cleft[1]):
+        return f"{sentence[:start]}{cleft[1] if start else _capital(cleft[1])} {capital[cleft.end() :]}"
     if pronoun := _PRONOUN.match(capital):
         noun = pronoun[2] or pronoun[4] or ""
-        if _EMPTY.match(capital):
+        if _EMPTY.match(capital) or cleft is not None:
             return sentence
         name = memory.antecedent(pronoun[1], noun)
         if name and not (noun and _names_itself(capital, pronoun)):
             possessive = pronoun[1] in _POSSESSIVE or bool(pronoun[3])
             return f"{sentence[:start]}{name}{_apostrophe(name) if possessive else ''} {capital[pronoun.end() :]}"
         return sentence
-    if (many := _OF_THEM.match(capital)) and memory.things and memory.things[-1].endswith("s"):
+    if capital[:4] != "The " and rest[:4] in ("The ", "the "):
+        return f"{sentence[:start]}{capital}"
+    if (many := _OF_THEM.match(capital)) and memory.things and _is_many(memory.things[-1]):
         return f"{sentence[:start]}{many[1]} {memory.things[-1]}{capital[many.end() :]}"
     first = re.match(r"([A-Z][\w-]+)(['’]s)?(?=\s+[a-z])", capital)
     if first and (name := memory.full_name(first[1])) != first[1]:
@@ -148,32 +233,72 @@ def _resolved(sentence: str, memory: Memory) -> str:
     return sentence
 
 
+def _is_many(name: str) -> bool:
+    """Whether a name is that of many: `Ostriches`, not `Berit Aas`."""
+    return name.endswith("s") and " " not in name
+
+
+def _with_title(sentence: str, memory: Memory) -> str:
+    """`The lantern festival takes place` with the title of the only document that is about a lantern festival."""
+    for phrase in _PHRASES if memory.describe else ():
+        found = phrase.match(sentence)
+        if found and found[1].split()[-1] in THINGS | PERSONS and (titled := memory.describe(found[1])):
+            memory.titles.add(titled.name)
+            return f"{titled.name} {sentence[found.end() :]}"
+    return sentence
+
+
+def _is_noun_phrase(text: str) -> bool:
+    """Whether a text is somebody or something: `the council`, `Marie Curie`; not `thanks to her`."""
+    first, *others = text.split()
+    return (first[:1].isupper() or first in _ARTICLES) and not any(word in ("to", "for", "because") for word in others)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
 def _names_itself(sentence: str, pronoun: re.Match[str]) -> bool:
-    """`The company Acme`, `The river Rhine`, `The city of Rome` name themselves."""
+    """`The company Acme`, `The river Rhine`, `The city of Rome` name themselves; `the town hall` is no town."""
     after = sentence[pronoun.end() :]
-    return not pronoun[3] and (after[:1].isupper() or after.startswith("of "))
+    if pronoun[3]:
+        return False
+    following = default_tagger().tag([sentence])[0][2:3]
+    compound = [token for token in following if token.tag == "NOUN" and not token.text.endswith("s")]  # no verb
+    return after[:1].isupper() or after.startswith("of ") or bool(compound)
 
 
 def _apostrophe(name: str) -> str:
     return "'" if name.endswith("s") else "'s"
 
 
-def _remember(sentence: str, memory: Memory, tagger: Tagger) -> None:
+def _remember(sentence: str, names: Sequence[str], memory: Memory) -> None:
     """Take in the names of a sentence; its first one, mostly its subject, is what pronouns mean next."""
-    names = _names(sentence, tagger)
     names = [name.removeprefix("The ").removeprefix("the ") for name in names]
-    names = [name for name in names if name not in _NO_SUBJECTS]
+    names = [name for name in names if not _NO_SUBJECTS & set(name.split())]
     for name in reversed(names):
         place = sentence.find(name)
         if whole := _HEAD.search(sentence[: max(place, 0)]):  # the tagger leaves out `Lighthouse of`
             name, place = f"{whole[0]}{name}", whole.start()
+        if (known_of := memory.describe(name) if memory.describe else None) is not None:
+            _learn(name, known_of, memory)
         is_person = _is_person(name, sentence[: max(place, 0)], sentence[place + len(name) :], memory)
         known = memory.persons if is_person else memory.things
         if name in known:
             known.remove(name)
         known.append(name)
-    if names and (introduced := _introduced(sentence)):
+    memory.subject = next((name for name in names if sentence.startswith(name)), "")
+    if names and (introduced := _introduced(sentence)) and names[0] not in memory.described:
         memory.nouns[introduced] = names[0]
+
+
+def _learn(name: str, described: Described, memory: Memory) -> None:
+    """Keep what the documents say of a name; the latest thing of a kind is what `the town` means."""
+    memory.described[name] = described
+    if described.noun in THINGS:
+        memory.nouns[described.noun] = described.name  # whole: `the line` is not the town that it leads to
+        memory.titles.add(described.name)
+        memory.persons = [each for each in memory.persons if each != name]
 
 
 def _names(sentence: str, tagger: Tagger) -> list[str]:
@@ -202,6 +327,9 @@ def _introduced(sentence: str) -> str:
 
 def _is_person(name: str, before: str, after: str, memory: Memory) -> bool:
     words, title = name.split(), before.split()[-1:]
+    described = memory.described.get(name)
+    if described is not None and (described.noun in PERSONS | THINGS or described.pronoun):
+        return described.noun in PERSONS or (described.noun not in THINGS and described.pronoun != "")
     if name in memory.persons or (len(words) > 1 and words[0].lower().rstrip(".") in _RANKS):
         return True
     if name in memory.things or any(word.lower() in THINGS for word in words):
@@ -260,11 +388,15 @@ def _joined(sentence: str, tagger: Tagger) -> list[str]:
 
 def _with_subject(clause: str, subject: str) -> str:
     """A clause of its own; a pronoun that it begins with means the subject of the one before."""
-    clause = clause[:1].upper() + clause[1:]
-    pronoun = re.match(r"(He|She|It|Its|His|Her)\s+", clause)
+    clause = _capital(clause)
+    dated = _DATED.match(clause)
+    pronoun = re.compile(r"(He|She|It|Its|His|Her)\s+", re.IGNORECASE if dated else 0).match(
+        clause, dated.end() if dated else 0
+    )
     if pronoun is None:
         return clause
-    return f"{subject}{_apostrophe(subject) if pronoun[1] in _POSSESSIVE else ''} {clause[pronoun.end() :]}"
+    possessive = _apostrophe(subject) if pronoun[1].capitalize() in _POSSESSIVE else ""
+    return f"{dated[0] if dated else ''}{subject}{possessive} {clause[pronoun.end() :]}"
 
 
 def _subject(sentence: str, tokens: Sequence[Token]) -> str:
