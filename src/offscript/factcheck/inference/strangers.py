@@ -61,7 +61,7 @@ def strangers(examples: Sequence[Example], count: int, *, seed: int) -> Iterator
             size = CANDIDATES if kind == "like" else 3
             tried = [texts[each] for each in random.integers(len(texts), size=size)]
             fitting = [text for text in tried if _is_stranger(claim, text)]
-        if fitting:
+        if fitting := [text for text in fitting if text != texts[place]]:
             text = max(fitting, key=lambda each: len((claim.words | claim.named) & _words(each)))
             yield Example(example.claim, (text,), NEITHER, f"{example.source}+stranger")
 
