@@ -9,6 +9,7 @@ from offscript.factcheck.documents.document import Document
 from offscript.factcheck.sources.local import LocalIndex
 
 FOUND = 5  # documents that are looked at for a name
+SHORT = 3  # letters from which on a word of a title tells something
 _DEFINED = re.compile(r"\b(?:is|was|are|were)\s+(?:an?|the|one of the)\s+([^,.;:()]{2,90})")
 _AFTER_NOUN = re.compile(
     r"\b(?:of|in|on|at|for|from|with|by|to|that|which|who|whose|and|based|born|founded|built|"
@@ -50,6 +51,30 @@ def descriptions(providers: Sequence[object]) -> Describe:
         return None if document is None else described(document)
 
     return describe
+
+
+def within(describe: Describe, sentences: Sequence[str]) -> Describe:
+    """The same look-up for one text: a longer title counts only if its other words stand in the text too.
+
+    Of a large collection some title has `company` in it; that of the company that a text speaks of has its name there.
+
+    Args:
+        describe: What is known of a name.
+        sentences: Of the text.
+
+    Returns:
+        The look-up for names in that text.
+    """
+    words = frozenset(word for sentence in sentences for word in _words(sentence))
+
+    def known(name: str) -> Described | None:
+        found = describe(name)
+        if found is None:
+            return None
+        others = set(_words(found.name)) - set(_words(name))
+        return found if all(word in words or len(word) < SHORT for word in others) else None
+
+    return known
 
 
 def titled(name: str, documents: Sequence[Document]) -> Document | None:

@@ -8,7 +8,7 @@ from offscript.factcheck.inference.slots import VALUES
 from offscript.factcheck.stance.tokens import STOP_WORDS
 from offscript.factcheck.tagging import Tagger, Token, default_tagger
 from offscript.factcheck.texts.clauses import FINITE, main_statement, relative_clauses, states
-from offscript.factcheck.texts.naming import Describe, Described
+from offscript.factcheck.texts.naming import Describe, Described, within
 
 _PERSON_NOUNS = """actor actress artist athlete author chairman chairwoman chancellor chemist composer director doctor
     economist engineer explorer founder governor inventor journalist king mayor mathematician minister musician novelist
@@ -178,7 +178,8 @@ def stand_alone(
     Returns:
         As many sentences; those that need nothing, or for which no name fits, as they were.
     """
-    tagger, memory = tagger or default_tagger(), Memory(title, describe=describe)
+    known = within(describe, sentences) if describe else None
+    tagger, memory = tagger or default_tagger(), Memory(title, describe=known)
     inside = frozenset(word for sentence in sentences for word in _INSIDE.findall(sentence))
     resolved = []
     for sentence in sentences:
