@@ -191,10 +191,11 @@ def stand_alone(
 
 def _known_names(sentence: str, inside: Container[str], memory: Memory, tagger: Tagger) -> list[str]:
     """The names of a sentence in order: what looks like one, and words with a capital that a document has."""
-    names = [title for title in memory.titles if title in sentence]
+    titles = sorted((title for title in memory.titles if title in sentence), key=lambda title: (-len(title), title))
+    names: list[str] = []
     words = [word for word in _CAPITAL.findall(sentence) if word.lower() not in STOP_WORDS]
     missed = [word for word in words if memory.describe and memory.describe(word)]
-    for name in [*(each for each in _names(sentence, tagger) if _is_name(each, sentence, inside)), *missed]:
+    for name in (*titles, *(each for each in _names(sentence, tagger) if _is_name(each, sentence, inside)), *missed):
         if not any(name in known for known in names):
             names.append(name)
     return sorted(names, key=sentence.find)
