@@ -8,7 +8,8 @@ from offscript.factcheck.documents import Document
 from offscript.factcheck.index import build_index
 from offscript.factcheck.sources.local import LocalIndex
 from offscript.factcheck.texts.naming import Describe, Described, described, descriptions, titled
-from offscript.factcheck.texts.standing import split_claims, stand_alone
+from offscript.factcheck.texts.splitting import split_claims
+from offscript.factcheck.texts.standing import stand_alone
 
 DOCUMENTS = [
     Document("1", "Oldmere", "Oldmere is a market town on the river Tess. It has 9,000 inhabitants."),
@@ -82,3 +83,34 @@ def test_a_person_of_whom_nothing_is_known_is_who_the_sentence_before_began_with
 def test_a_second_clause_with_its_year_gets_the_subject() -> None:
     claims = split_claims("Ann Lee shared the prize with a Finn; in 1979 she became a Dame.")
     assert claims == ["Ann Lee shared the prize with a Finn.", "In 1979 Ann Lee became a Dame."]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "claims"),
+    [
+        ("The figures give an answer: the busiest stop was Mill Lane.", ["The busiest stop was Mill Lane."]),
+        (
+            "Oslo has two answers: the busiest stop was Mill Lane.",
+            ["Oslo has two answers.", "The busiest stop was Mill Lane."],
+        ),
+        (
+            "Night owls are well served, since a tram comes every eight minutes.",
+            ["Night owls are well served.", "A tram comes every eight minutes."],
+        ),
+        ("The pact was signed in 1748, since neither side would land.", ["The pact was signed in 1748."]),
+        ("As for the bridge, the crews replaced all 96 cables.", ["The crews replaced all 96 cables."]),
+        (
+            "The institute is young, having been founded in 1998 by Ed Parr.",
+            ["The institute is young.", "The institute was founded in 1998 by Ed Parr."],
+        ),
+        (
+            "It replaced a swing bridge that had stood since 1891, and the boys of the town crossed it.",
+            ["It replaced a swing bridge that had stood since 1891.", "The boys of the town crossed it."],
+        ),
+        ("Ann Lee built forty bridges, but this one is loved.", ["Ann Lee built forty bridges.", "This one is loved."]),
+        ("The shop opens at 8:30 every day.", ["The shop opens at 8:30 every day."]),
+        ("It has stood here since 1979.", ["It has stood here since 1979."]),
+    ],
+)
+def test_statements_inside_sentences_stand_by_themselves(sentence: str, claims: list[str]) -> None:
+    assert split_claims(sentence) == claims

@@ -21,7 +21,8 @@ from offscript.factcheck.texts.checking import between, check_text, find_claims
 from offscript.factcheck.texts.clauses import without_comment
 from offscript.factcheck.texts.english import NOT_ENGLISH, is_english
 from offscript.factcheck.texts.reading import read_text
-from offscript.factcheck.texts.standing import split_claims, stand_alone
+from offscript.factcheck.texts.splitting import split_claims
+from offscript.factcheck.texts.standing import stand_alone
 from offscript.factcheck.texts.worthiness import is_worth_checking, worthiness
 from offscript.factcheck.tools import Tools
 from offscript.report.text import text_page

@@ -12,7 +12,8 @@ from offscript.factcheck.pipelines import ClaimChecker
 from offscript.factcheck.texts.clauses import without_comment
 from offscript.factcheck.texts.english import NOT_ENGLISH, is_english
 from offscript.factcheck.texts.naming import Describe, descriptions
-from offscript.factcheck.texts.standing import split_claims, stand_alone
+from offscript.factcheck.texts.splitting import split_claims
+from offscript.factcheck.texts.standing import stand_alone
 from offscript.factcheck.texts.worthiness import is_worth_checking, worthiness
 from offscript.statistics.means import mean_interval
 

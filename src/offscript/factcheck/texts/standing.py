@@ -1,4 +1,4 @@
-"""Sentences made to stand alone, by rules: pronouns and "the company" become names, and conjunctions are split."""
+"""Sentences made to stand alone, by rules: pronouns and "the company" become names."""
 
 import re
 from collections.abc import Container, Sequence
@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 
 from offscript.factcheck.inference.slots import VALUES
 from offscript.factcheck.stance.tokens import STOP_WORDS
-from offscript.factcheck.tagging import Tagger, Token, default_tagger
-from offscript.factcheck.texts.clauses import FINITE, main_statement, relative_clauses, states
+from offscript.factcheck.tagging import Tagger, default_tagger
 from offscript.factcheck.texts.naming import Describe, Described, within
 
 _PERSON_NOUNS = """actor actress artist athlete author chairman chairwoman chancellor chemist composer director doctor
@@ -74,13 +73,8 @@ _INSIDE = re.compile(r"(?<=[a-z,;] )[A-Z][\w'’-]+")  # words with a capital th
 _CAPITAL = re.compile(r"\b[A-Z][\w'’-]+")
 _COMMON = re.compile(r"(?:graphy|logy|ness|tion|sion|ment|ity|ism|ists?|ers|ance|ence|ure|ings?|body|one|thing|y)$")
 _PHRASES = [re.compile(rf"The ([a-z]+(?: [a-z]+){{{more}}})\s+") for more in (2, 1)]
-_DATED = re.compile(r"(?:In|On|Since|By|After|Before|Until|From) (?:[\w'’-]+ ){1,4}?(?=(?:he|she|it) )")
-_POSSESSIVE = ("His", "Her", "Its", "Their")
-_SPLIT = re.compile(r"(?:,|;)?\s+and\s+|;\s+")
-_CLAUSE_BREAK = re.compile(r"\b(?:who|which|whose|where|when|that|because|although|between|both)\b")
+POSSESSIVE = ("His", "Her", "Its", "Their")
 _ARTICLES = frozenset(["a", "an", "the", "this", "that", "its", "his", "her", "their", "our", "my"])
-_TRIMMED = re.compile(r"^[\s,;–—-]+|[\s,;–—-]+$")
-FEWEST_WORDS = 4
 
 
 @dataclass
@@ -213,25 +207,25 @@ def _resolved(sentence: str, memory: Memory) -> str:
     leading = _LEADING.match(sentence)
     start = leading.end() if leading else 0
     rest = sentence[start:]
-    capital = _with_title(_capital(rest), memory)
-    if (cleft := _CLEFT.match(capital)) is not None and _is_noun_phrase(cleft[1]):
-        return f"{sentence[:start]}{cleft[1] if start else _capital(cleft[1])} {capital[cleft.end() :]}"
-    if pronoun := _PRONOUN.match(capital):
+    begun = _with_title(capital(rest), memory)
+    if (cleft := _CLEFT.match(begun)) is not None and _is_noun_phrase(cleft[1]):
+        return f"{sentence[:start]}{cleft[1] if start else capital(cleft[1])} {begun[cleft.end() :]}"
+    if pronoun := _PRONOUN.match(begun):
         noun = pronoun[2] or pronoun[4] or ""
-        if _EMPTY.match(capital) or cleft is not None:
+        if _EMPTY.match(begun) or cleft is not None:
             return sentence
         name = memory.antecedent(pronoun[1], noun)
-        if name and not (noun and _names_itself(capital, pronoun)):
-            possessive = pronoun[1] in _POSSESSIVE or bool(pronoun[3])
-            return f"{sentence[:start]}{name}{_apostrophe(name) if possessive else ''} {capital[pronoun.end() :]}"
+        if name and not (noun and _names_itself(begun, pronoun)):
+            possessive = pronoun[1] in POSSESSIVE or bool(pronoun[3])
+            return f"{sentence[:start]}{name}{apostrophe(name) if possessive else ''} {begun[pronoun.end() :]}"
         return sentence
-    if capital[:4] != "The " and rest[:4] in ("The ", "the "):
-        return f"{sentence[:start]}{capital}"
-    if (many := _OF_THEM.match(capital)) and memory.things and _is_many(memory.things[-1]):
-        return f"{sentence[:start]}{many[1]} {memory.things[-1]}{capital[many.end() :]}"
-    first = re.match(r"([A-Z][\w-]+)(['’]s)?(?=\s+[a-z])", capital)
+    if begun[:4] != "The " and rest[:4] in ("The ", "the "):
+        return f"{sentence[:start]}{begun}"
+    if (many := _OF_THEM.match(begun)) and memory.things and _is_many(memory.things[-1]):
+        return f"{sentence[:start]}{many[1]} {memory.things[-1]}{begun[many.end() :]}"
+    first = re.match(r"([A-Z][\w-]+)(['’]s)?(?=\s+[a-z])", begun)
     if first and (name := memory.full_name(first[1])) != first[1]:
-        return f"{sentence[:start]}{name}{first[2] or ''}{capital[first.end() :]}"
+        return f"{sentence[:start]}{name}{first[2] or ''}{begun[first.end() :]}"
     return sentence
 
 
@@ -242,9 +236,11 @@ def _is_many(name: str) -> bool:
 
 def _with_title(sentence: str, memory: Memory) -> str:
     """`The lantern festival takes place` with the title of the only document that is about a lantern festival."""
-    for phrase in _PHRASES if memory.describe else ():
+    if (describe := memory.describe) is None:
+        return sentence
+    for phrase in _PHRASES:
         found = phrase.match(sentence)
-        if found and found[1].split()[-1] in THINGS | PERSONS and (titled := memory.describe(found[1])):
+        if found and found[1].split()[-1] in THINGS | PERSONS and (titled := describe(found[1])):
             memory.titles.add(titled.name)
             return f"{titled.name} {sentence[found.end() :]}"
     return sentence
@@ -256,7 +252,8 @@ def _is_noun_phrase(text: str) -> bool:
     return (first[:1].isupper() or first in _ARTICLES) and not any(word in ("to", "for", "because") for word in others)
 
 
-def _capital(text: str) -> str:
+def capital(text: str) -> str:
+    """The text with its first letter as a capital."""
     return text[:1].upper() + text[1:]
 
 
@@ -270,7 +267,8 @@ def _names_itself(sentence: str, pronoun: re.Match[str]) -> bool:
     return after[:1].isupper() or after.startswith("of ") or bool(compound)
 
 
-def _apostrophe(name: str) -> str:
+def apostrophe(name: str) -> str:
+    """What makes a name a possessive."""
     return "'" if name.endswith("s") else "'s"
 
 
@@ -338,109 +336,3 @@ def _is_person(name: str, before: str, after: str, memory: Memory) -> bool:
         return False
     told = re.match(r"[^.]{0,80}?\b(?:born|died|he|she|his|her|" + "|".join(sorted(PERSONS)) + r")\b", after)
     return 2 <= len(words) <= 4 and (told is not None or any(word.lower() in PERSONS for word in title))
-
-
-def split_claims(sentence: str, *, tagger: Tagger | None = None) -> list[str]:
-    """The claims that a sentence joins by `and`, `;`, `which` or `who`: those with the same subject get it written out.
-
-    What a claim goes on with after a comma and can do without is left out, or checked beside it (`main_statement`).
-
-    Args:
-        sentence: One that stands alone.
-        tagger: Finds the verbs; the one that ships by default.
-
-    Returns:
-        One claim or more; the sentence itself where a split is not sure.
-    """
-    tagger = tagger or default_tagger()
-    parts = _joined(sentence, tagger)
-    claims = [claim for part in parts for claim in main_statement(part, tagger.tag([part])[0])]
-    return list(dict.fromkeys(claims))
-
-
-def _joined(sentence: str, tagger: Tagger) -> list[str]:
-    """The claims that `and`, `;`, `which` or `who` join; the sentence itself where a split is not sure."""
-    main, *told = relative_clauses(sentence)
-    if told and _has_verb(main) and all(map(_has_verb, told)):
-        return [claim for part in (main, *told) for claim in _joined(part, tagger)]
-    breaks = [found for found in _SPLIT.finditer(sentence) if not _inside_brackets(sentence, found.start())]
-    if not breaks or len(breaks) > 4:
-        return [sentence]
-    tokens = tagger.tag([sentence])[0]
-    subject = _subject(sentence, tokens)
-    if not subject:
-        return [sentence]
-    parts, start, first_clause = [], 0, True
-    for found in breaks:
-        left, right = sentence[start : found.start()], sentence[found.end() :]
-        if _CLAUSE_BREAK.search(left) and first_clause and "," not in left:
-            continue
-        if _begins_with_verb(tokens, found.end()) and _has_verb(left):
-            parts.append(left if first_clause else f"{subject} {left}")
-            start, first_clause = found.end(), False
-        elif _is_clause(right, tokens, found.end()) and (found[0].strip() != "and"):
-            parts.append(left if first_clause else f"{subject} {left}")
-            rest = _joined(_with_subject(right, subject), tagger)
-            return [*map(_closed, parts), *rest] if all(map(_long_enough, parts)) else [sentence]
-    if not parts:
-        return [sentence]
-    parts.append(f"{subject} {sentence[start:]}")
-    return [_closed(part) for part in parts] if all(map(_long_enough, parts)) else [sentence]
-
-
-def _with_subject(clause: str, subject: str) -> str:
-    """A clause of its own; a pronoun that it begins with means the subject of the one before."""
-    clause = _capital(clause)
-    dated = _DATED.match(clause)
-    pronoun = re.compile(r"(He|She|It|Its|His|Her)\s+", re.IGNORECASE if dated else 0).match(
-        clause, dated.end() if dated else 0
-    )
-    if pronoun is None:
-        return clause
-    possessive = _apostrophe(subject) if pronoun[1].capitalize() in _POSSESSIVE else ""
-    return f"{dated[0] if dated else ''}{subject}{possessive} {clause[pronoun.end() :]}"
-
-
-def _subject(sentence: str, tokens: Sequence[Token]) -> str:
-    """What stands before the first finite verb."""
-    for place, token in enumerate(tokens):
-        if place and _is_finite(token):
-            return _TRIMMED.sub("", sentence[: token.start].partition(",")[0]) if place <= 12 else ""
-    return ""
-
-
-def _is_finite(token: Token) -> bool:
-    return token.text.lower() in FINITE or (token.tag in ("VERB", "AUX") and token.text.lower().endswith(("ed", "s")))
-
-
-def _begins_with_verb(tokens: Sequence[Token], start: int) -> bool:
-    token = next((each for each in tokens if each.start >= start and each.tag != "ADV"), None)  # `still looks`
-    return token is not None and _is_finite(token)
-
-
-def _is_clause(right: str, tokens: Sequence[Token], start: int) -> bool:
-    """A subject with a verb after it, within a few words."""
-    after = [each for each in tokens if each.start >= start]
-    return (
-        bool(after) and not _is_finite(after[0]) and any(_is_finite(each) for each in after[1:8]) and _has_verb(right)
-    )
-
-
-def _has_verb(text: str) -> bool:
-    words = [word.strip(",.").lower() for word in text.split()]
-    known = any(word in FINITE or (word.endswith("ed") and len(word) > 3) for word in words)
-    return known or states(default_tagger().tag([text])[0])
-
-
-def _inside_brackets(sentence: str, place: int) -> bool:
-    before = sentence[:place]
-    return before.count("(") > before.count(")") or before.count('"') % 2 == 1 or before.count("“") > before.count("”")
-
-
-def _long_enough(part: str) -> bool:
-    return len(part.split()) >= FEWEST_WORDS
-
-
-def _closed(part: str) -> str:
-    part = _TRIMMED.sub("", part)
-    return part if part.endswith((".", "!", "?")) else f"{part}."

@@ -7,7 +7,7 @@ import torch
 
 from offscript.errors import OffscriptError
 from offscript.factcheck.inference.entities import names_of
-from offscript.factcheck.texts.standing import split_claims
+from offscript.factcheck.texts.splitting import split_claims
 from offscript.models.language_model import LanguageModel
 from offscript.models.registry import load_model
 
