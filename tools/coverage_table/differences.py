@@ -35,9 +35,7 @@ def differences_rows() -> Iterator[Case]:
     for sizes in ((12, 12), (30, 30), (12, 100)):
         for name in ("normal", "exponential"):
             run = partial(_independent, sizes=sizes, name=name)
-            told = (
-                f"means of {sizes[0]} values" if sizes[0] == sizes[1] else "means of {} and of {} values".format(*sizes)
-            )
+            told = " and of ".join(str(size) for size in dict.fromkeys(sizes))
             yield Case("difference of two figures (`independent_difference`)", f"means of {told} values", name, run)
     for n in (10, 50):
         run = partial(_from_best, n=n)
