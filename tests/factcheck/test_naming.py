@@ -80,6 +80,11 @@ def test_a_person_of_whom_nothing_is_known_is_who_the_sentence_before_began_with
     assert stand_alone(sentences)[-1] == "Ilse Marten talks fast."
 
 
+@pytest.mark.parametrize("name", ["Sony", "France"])
+def test_a_name_of_one_word_that_begins_a_sentence_is_one(name: str) -> None:
+    assert stand_alone([f"{name} lost much in 1999.", "It was sold."])[-1] == f"{name} was sold."
+
+
 def test_a_second_clause_with_its_year_gets_the_subject() -> None:
     claims = split_claims("Ann Lee shared the prize with a Finn; in 1979 she became a Dame.")
     assert claims == ["Ann Lee shared the prize with a Finn.", "In 1979 Ann Lee became a Dame."]

@@ -210,3 +210,8 @@ def test_only_an_encoder_of_a_known_kind_is_served(tmp_path: Path) -> None:
     network = DistilBertForSequenceClassification(DistilBertConfig(vocab_size=20, dim=8, n_heads=2, n_layers=1))
     with pytest.raises(OffscriptError, match="only a BERT encoder can be served"):
         export_graph(network, tmp_path / "inference.onnx")
+
+
+def test_a_source_that_there_is_not_is_refused_before_anything_is_loaded(tmp_path: Path) -> None:
+    with pytest.raises(OffscriptError, match="no source 'strangrs'; choose from .*strangers"):
+        inference_recipe({"name": "x", "algorithm": "inference", "data": str(tmp_path), "shares": {"strangrs": 1.0}})

@@ -47,7 +47,7 @@ class _Graph(nn.Module):
         return normalised
 
     def _layer(self, layer: Any, asking: Tensor, told: Tensor) -> Tensor:
-        """What a layer makes of the tokens that ask [asking, width], given all tokens [time, width]."""
+        """The output of a layer for the query tokens [asking, width], which attend to all tokens [time, width]."""
         attention, after = layer.attention.self, layer.attention.output
         queries = self._split(attention.query(asking)).transpose(0, 1) / math.sqrt(self._size)
         keys = self._split(attention.key(told)).permute(1, 2, 0)

@@ -64,9 +64,7 @@ def mixture(folder: Path, shares: Mapping[str, float], count: int, *, fever_clai
     Returns:
         The examples, in the order in which they are learnt from.
     """
-    known = (*DRAWN, *SETS)
-    if unknown := set(shares) - set(known):
-        raise OffscriptError(f"no source {sorted(unknown)[0]!r}", next=f"choose from {', '.join(known)}")
+    check_sources(shares)
     random = np.random.default_rng(seed)
     pools = {name: _shuffled(pool, random) for name, pool in _pools(folder, shares, fever_claims, random)}
     names = [name for name in shares if pools.get(name)]
@@ -78,6 +76,13 @@ def mixture(folder: Path, shares: Mapping[str, float], count: int, *, fever_clai
         stream.append(pools[name][places[name] % len(pools[name])])
         places[name] += 1
     return stream
+
+
+def check_sources(shares: Mapping[str, float]) -> None:
+    """Refuse a source that there is not."""
+    known = (*DRAWN, *SETS)
+    if unknown := set(shares) - set(known):
+        raise OffscriptError(f"no source {sorted(unknown)[0]!r}", next=f"choose from {', '.join(known)}")
 
 
 def _pools(

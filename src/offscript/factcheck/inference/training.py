@@ -17,7 +17,7 @@ from offscript._config import Section, checked
 from offscript._files import write_json
 from offscript.errors import OffscriptError, require_package
 from offscript.factcheck.inference.examples import LABELS, Example
-from offscript.factcheck.inference.mixture import LICENCES, mixture
+from offscript.factcheck.inference.mixture import LICENCES, check_sources, mixture
 from offscript.factcheck.inference.model import ASSET, CARD, GRAPH, LENGTH, TOKENIZER
 from offscript.factcheck.inference.served_weights import served_weights
 from offscript.factcheck.inference.stance import NAME
@@ -79,6 +79,7 @@ class InferenceRecipe(Section):
 def inference_recipe(content: dict[str, Any], origin: str = "the recipe") -> InferenceRecipe:
     """Check a mapping; a wrong key is named together with what is near."""
     recipe = checked(InferenceRecipe, content, origin)
+    check_sources(recipe.shares)
     if not Path(recipe.data).is_dir():
         raise OffscriptError(
             f"{origin}: no data folder {recipe.data}", next="set data to the folder that holds fever-train"

@@ -71,7 +71,7 @@ _CAPITALS = re.compile(r"\b[A-Z][a-z'’-]+(?: [A-Z][a-z'’-]+)+")
 _HEAD = re.compile(r"\b[A-Z][a-z]+ of (?:the )?$")
 _INSIDE = re.compile(r"(?<=[a-z,;] )[A-Z][\w'’-]+")  # words with a capital that do not begin a sentence
 _CAPITAL = re.compile(r"\b[A-Z][\w'’-]+")
-_COMMON = re.compile(r"(?:graphy|logy|ness|tion|sion|ment|ity|ism|ists?|ers|ance|ence|ure|ings?|body|one|thing|y)$")
+_COMMON = re.compile(r"(?:graphy|logy|tion|sion|ism|body|thing)$")  # how few names of one word end
 _PHRASES = [re.compile(rf"The ([a-z]+(?: [a-z]+){{{more}}})\s+") for more in (2, 1)]
 POSSESSIVE = ("His", "Her", "Its", "Their")
 _ARTICLES = frozenset(["a", "an", "the", "this", "that", "its", "his", "her", "their", "our", "my"])
@@ -196,7 +196,7 @@ def _known_names(sentence: str, inside: Container[str], memory: Memory, tagger: 
 
 
 def _is_name(name: str, sentence: str, inside: Container[str]) -> bool:
-    """Whether what looks like a name is one: `nan` has no capital, and `Geography` has one where a sentence begins."""
+    """Whether a candidate is a name: `nan` is not capitalised, and `Geography` only because it begins a sentence."""
     if name == name.lower():
         return False
     begins = sentence.startswith((name, f'"{name}', f"“{name}"))
