@@ -232,10 +232,10 @@ def state_of(question: Question[Any]) -> dict[str, Any]:
     """All that is pinned of a question, in the folder of `write_files`."""
     ways = [("whole", SMALL.get(question.name, {})), *FURTHER.get(question.name, [])]
     asked = {f"{number}. {name}": _asked(question, name, settings) for number, (name, settings) in enumerate(ways)}
-    return {"declared": _declared(question), "plans": {name: _plan(question, name) for name in SUBJECTS}, **asked}
+    return {"declared": declared(question), "plans": {name: _plan(question, name) for name in SUBJECTS}, **asked}
 
 
-def _declared(question: Question[Any]) -> dict[str, Any]:
+def declared(question: Question[Any]) -> dict[str, Any]:
     """What its class says of it, and the numbers that its settings begin and end with."""
     names = ("asked_by_default", "hidden", "shares_rows", "share", "headlines", "rests_on", "of_tokens", "of_amount")
     return {

@@ -141,3 +141,38 @@ def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_measured(
     with pytest.raises(OffscriptError, match="cannot write to --out .*file"):
         require_writable(tmp_path / "file" / "audit")
     require_writable(tmp_path / "new" / "audit")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("check", "--file", "claims.jsonl", "--out"),
+        ("check", "--text", "claims.jsonl", "--out"),
+        ("index", ".", "--out"),
+        ("train", "news-student", "--out"),
+        ("sweep", "grid.yaml", "--out"),
+        ("compare", "a", "b", "--out"),
+        ("report", "a", "--out"),
+        ("reproduce", "regret/table-1", "--out"),
+        ("study", "export", "study", "--out"),
+        ("audit", "offscript/news", "--out"),
+        ("measure", "likelihood", "offscript/news", "--plot"),
+    ],
+)
+def test_a_place_that_cannot_be_written_is_refused_before_anything_else(
+    offscript: Command, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    (tmp_path / "file").write_text("")
+    place = tmp_path / "file" / "folder" / "page.html"
+    done = offscript(*command, str(place))
+    assert done.code == 2
+    assert done.errors.strip() == f"offscript: cannot write to {command[-1]} {place}; Not a directory"
+
+
+def test_a_folder_that_is_not_there_is_made_for_results(offscript: Command, tmp_path: Path) -> None:
+    claims, out = tmp_path / "claims.jsonl", tmp_path / "new" / "folder" / "results.jsonl"
+    claims.write_text('{"claim": "Paris is the capital of France."}')
+    done = offscript("check", "--file", str(claims), "--out", str(out))
+    assert done.code == 0
+    assert done.output.startswith(f"{out}: 1 claim, ")
+    assert len(out.read_text().splitlines()) == 1

@@ -238,27 +238,30 @@ def _gap_split(value: float, error: float = 0.1) -> Split:
     )  # fmt: skip
 
 
+APART = _gap_split(0.35)  # a deviation that tells model and data apart
+
+
 def test_the_larger_of_two_p_values_counts() -> None:
     split = _gap_split(0.15)
     tail = split.tail(0.0)
     nulls = np.linspace(-1, 1, 99)
-    figures = gap._gap_figure("js", split, (0.9, nulls), 0.95, math.log(2))
+    figures = gap._gap_figure("js", split, APART, (0.9, nulls), 0.95, math.log(2))
     tails = int((nulls >= 0.9).sum())
     resampled, exact = (2 * tail + 1) / 200, (2 * tails + 1) / 100
     assert resampled > exact
     assert figures["mgd_gap_p.js"].estimate.value == pytest.approx(resampled)
     assert figures["mgd_gap_p.js"].estimate.interval.method == "p-value"
     assert 0.0 in figures["mgd_gap.js"].estimate.interval
-    figures = gap._gap_figure("js", _gap_split(0.35), (0.1, nulls), 0.95, math.log(2))
+    figures = gap._gap_figure("js", _gap_split(0.35), APART, (0.1, nulls), 0.95, math.log(2))
     tails = min(int((nulls >= 0.1 - 1e-12).sum()), int((nulls <= 0.1 + 1e-12).sum()))
     assert figures["mgd_gap_p.js"].estimate.value == pytest.approx((2 * tails + 1) / 100)
     assert figures["mgd_gap.js"].estimate.interval.lower == 0.0  # the exact test cannot exclude it
-    clear = gap._gap_figure("js", _gap_split(0.35), (2.0, nulls), 0.95, math.log(2))
+    clear = gap._gap_figure("js", _gap_split(0.35), APART, (2.0, nulls), 0.95, math.log(2))
     assert clear["mgd_gap_p.js"].estimate.value == pytest.approx(1 / 100)
     assert clear["mgd_gap.js"].estimate.interval.lower > 0
-    below = gap._gap_figure("js", _gap_split(-0.35), (-2.0, nulls), 0.95, math.log(2))
+    below = gap._gap_figure("js", _gap_split(-0.35), APART, (-2.0, nulls), 0.95, math.log(2))
     assert below["mgd_gap.js"].estimate.interval.upper < 0
-    middle = gap._gap_figure("js", _gap_split(0.0), (0.0, nulls), 0.95, math.log(2))
+    middle = gap._gap_figure("js", _gap_split(0.0), APART, (0.0, nulls), 0.95, math.log(2))
     assert middle["mgd_gap_p.js"].estimate.value == 1.0
 
 

@@ -40,6 +40,13 @@ def test_strings_name_transforms(text: str, transform: Transform) -> None:
     assert parse_transform(text) == transform
 
 
+@pytest.mark.parametrize("setting", ["tempered,t=", "top-k,k=", "nucleus,p="])
+@pytest.mark.parametrize("digits", [309, 400, 5000])
+def test_a_number_larger_than_any_float_is_refused(setting: str, digits: int) -> None:
+    with pytest.raises(OffscriptError, match="cannot use"):
+        parse_transform(setting + "5" * digits)
+
+
 @pytest.mark.parametrize("text", SETTINGS_OF_THE_THESIS)
 def test_a_transform_writes_the_string_that_names_it(text: str) -> None:
     assert str(parse_transform(text)) == text

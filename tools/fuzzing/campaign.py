@@ -117,7 +117,8 @@ def run_batch(name: str, kind: Kind, place: Path, *, seconds: float, first: int,
 def _watch(child: int, answers: int, shared: mmap.mmap) -> str:
     """Wait for the child to end; why it was killed, if it was."""
     process = psutil.Process(child)
-    grown = process.memory_info().rss + MOST_GROWTH
+    own = psutil.Process().memory_info().rss  # pages that a child has from here count as it touches them
+    grown = max(own, process.memory_info().rss) + MOST_GROWTH
     number, since, used = -1, time.monotonic(), 0.0
     while not select.select([answers], [], [], _POLL)[0]:
         with contextlib.suppress(psutil.Error):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from offscript.cli._checkers import AsOf, Engines, Indexes, Lexicons, PipelineName, Ratings, Risk, StanceName
-from offscript.cli._options import Json, Quiet
+from offscript.cli._options import Json, Quiet, out_file
 from offscript.factcheck.pipelines import Pipeline
 
 if TYPE_CHECKING:
@@ -34,9 +34,7 @@ def check(
     citations: Annotated[
         str | None, typer.Option("--citations", help="Check the quotations and cited documents of a text, as --text.")
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", help="Where results go: JSON lines for --file, a page (.html) for --text.")
-    ] = None,
+    out: Annotated[Path | None, out_file("Where results go: JSON lines for --file, a page (.html) for --text.")] = None,
     workers: Annotated[
         int | None, typer.Option(min=1, max=64, help="Threads that check a file; one per core by default.")
     ] = None,
@@ -155,7 +153,8 @@ def _check_file(
         return
     counts = ", ".join(f"{count:,} {verdict.lower()}" for verdict, count in verdicts.items())
     resumed = f", {known:,} of them from an earlier run" if known else ""
-    typer.echo(f"{out}: {len(claims):,} claims{resumed}, {duration(time.perf_counter() - started)}: {counts}")
+    noun = "claim" if len(claims) == 1 else "claims"
+    typer.echo(f"{out}: {len(claims):,} {noun}{resumed}, {duration(time.perf_counter() - started)}: {counts}")
 
 
 def _cores() -> int:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from offscript.cli._conclusion import Summary, end, gates_as_json
-from offscript.cli._options import Json, Seed
+from offscript.cli._options import Json, Seed, out_file
 
 if TYPE_CHECKING:
     from offscript.audits.comparison import Comparison
@@ -25,7 +25,7 @@ WORSE = "worse"
 
 def compare(
     runs: Annotated[list[Path], typer.Argument(help="Results files or folders of runs; the first is the measure.")],
-    out: Annotated[Path, typer.Option("--out", help="Where the page goes.")] = Path("comparison.html"),
+    out: Annotated[Path, out_file("Where the page goes.")] = Path("comparison.html"),
     fail_on: FailOn = None,
     summary: Summary = None,
     seed: Seed = 1,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from offscript.cli._options import Json, Quiet
+from offscript.cli._options import Json, Quiet, out_folder
 
 if TYPE_CHECKING:
     from offscript._types import Count
@@ -25,7 +25,7 @@ def index(
         list[str] | None,
         typer.Argument(metavar="SOURCE…", help="A folder; a file of any known layout (docs/retrieval.md); hf:NAME."),
     ] = None,
-    out: Annotated[Path, typer.Option("--out", help="Folder of the index.")] = Path("index"),
+    out: Annotated[Path, out_folder("Folder of the index.")] = Path("index"),
     format: Annotated[
         str,
         typer.Option(

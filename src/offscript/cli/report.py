@@ -6,14 +6,12 @@ from typing import Annotated
 import typer
 
 from offscript.cli._conclusion import FailOn, Summary, conclude_all
-from offscript.cli._options import Json
+from offscript.cli._options import Json, out_file
 
 
 def report(
     run: Annotated[Path, typer.Argument(help="A results file, a model's folder, or the --out folder of an audit.")],
-    out: Annotated[
-        Path | None, typer.Option("--out", help="Where the page goes; beside the results by default.")
-    ] = None,
+    out: Annotated[Path | None, out_file("Where the page goes; beside the results by default.")] = None,
     fail_on: FailOn = None,
     summary: Summary = None,
     as_json: Json = False,

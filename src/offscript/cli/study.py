@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from offscript.cli._options import BatchSize, Device, Json, Model, Out, Quiet, Seed
+from offscript.cli._options import BatchSize, Device, Json, Model, Out, Quiet, Seed, out_file
 
 app = typer.Typer(
     help="Let people rate samples, or write and validate association tests.",
@@ -148,7 +148,7 @@ def links(
 @app.command()
 def export(
     study: Study,
-    out: Annotated[Path, typer.Option(help="File to write: .csv or .jsonl of ratings, .json of association tests.")],
+    out: Annotated[Path, out_file("File to write: .csv or .jsonl of ratings, .json of association tests.")],
 ) -> None:
     """Write the ratings as item,rater,system,rating,seconds,passed, or the kept tests in StereoSet's layout.
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from offscript.cli._options import Device, Json, Quiet
+from offscript.cli._options import Device, Json, Quiet, out_folder
 
 if TYPE_CHECKING:
     from offscript.learning import StoppedError
@@ -16,7 +16,7 @@ def train(
         str, typer.Argument(help="A YAML file, or the name of a recipe that ships (offscript ls recipes).")
     ],
     changes: Annotated[list[str] | None, typer.Argument(help="Changes such as model.hidden=128 stop.epochs=3.")] = None,
-    out: Annotated[Path | None, typer.Option("--out", help="Folder of the run; runs/NAME by default.")] = None,
+    out: Annotated[Path | None, out_folder("Folder of the run; runs/NAME by default.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Instead of the recipe's seed; same as seed=N.")] = None,
     device: Device = "cpu",
     checkpoint_seconds: Annotated[float, typer.Option(min=0, help="How often the run is stored.")] = 60.0,

@@ -90,6 +90,7 @@ def check_batch(
     waiting = [each for each in claims if known.get(each.id) != each.claim]
     if len(claims) > len(waiting) and progress:
         progress(len(claims) - len(waiting))
+    out.parent.mkdir(parents=True, exist_ok=True)
     with out.open("a", encoding="utf-8") as stream, _sharing_the_interpreter(workers), _pool(workers) as pool:
         for given, check in _checked(checker, waiting, pool, workers * AHEAD):
             _write(stream, {**summary(given, check), "settings": settings})

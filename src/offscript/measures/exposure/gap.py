@@ -44,6 +44,9 @@ WINDOWS, NARROWEST = 4, 5
 CLEARLY = 4.0
 """Standard errors that MGD(M|D) must lie above 0 for a ratio to be made."""
 
+SAME = 1.0
+"""Standard errors above 0 up to which MGD(M|D) is what a model has that equals its data."""
+
 
 @dataclass(frozen=True)
 class Partition:
@@ -163,7 +166,7 @@ def gap_figures(
         highest = DISTANCES[name].range[1]
         model, data = (found.deviation(side, name) for side in ("model", "data"))
         gap = found.gap(name)
-        figures |= _gap_figure(name, gap, exchanges[name], level, highest)
+        figures |= _gap_figure(name, gap, data, exchanges[name], level, highest)
         figures[f"mgd_model.{name}"] = model.figure(level, (0.0, highest))
         figures[f"mgd_data.{name}"] = data.figure(level, (0.0, highest))
         if (bias := _ratio_figure(model, data, level)) is not None:
@@ -192,26 +195,40 @@ def _exchanged(
 
 
 def _gap_figure(
-    name: str, gap: Split, exchanges: tuple[float, FloatArray], level: float, highest: float
+    name: str, gap: Split, data: Split, exchanges: tuple[float, FloatArray], level: float, highest: float
 ) -> dict[str, Figure]:
-    """The gap and its p-value: the larger of the resampled one and that of the exact test.
+    """The gap and its p-value, which say the same of 0.
 
-    Where the exact test cannot exclude that model and data are the same, the interval holds 0.
+    Where MGD(M|D) is within noise, model and data may be the same, and the exact test of that decides: resampling is
+    too careful there, since distances between equal distributions have no linear part. Elsewhere the larger of both
+    p-values counts, because the exchange tests more than a gap of 0.
     """
     observed, nulls = exchanges
     figure = gap.figure(level, (-highest, highest))
-    tails = min(int((nulls >= observed - SMALL).sum()), int((nulls <= observed + SMALL).sum()))
-    pairs = ((2 * gap.tail(0.0), len(gap.linear)), (2 * tails, len(nulls)))
+    above, below = int((nulls >= observed - SMALL).sum()), int((nulls <= observed + SMALL).sum())
+    pairs = [(2 * min(above, below), len(nulls))]
+    if not (same := bool(data.unbiased[-1] <= SAME * data.standard_errors[-1])):
+        pairs.append((2 * gap.tail(0.0), len(gap.linear)))
     count, trials = max(pairs, key=lambda pair: (pair[0] + 1) / (pair[1] + 1))
     p_value = min(1.0, (count + 1) / (trials + 1))
-    estimate, known = figure.estimate, figure.estimate.interval
-    if p_value > 1 - level:
-        held = Interval(min(known.lower, 0.0), max(known.upper, 0.0), level, known.method)
-        figure = Figure(Estimate(estimate.value, estimate.standard_error, held), figure.by_length)
+    if same and (figure.estimate.value > 0) != (above < below):
+        p_value = 1.0  # the exchange and the value without its bias do not agree on the side
+    figure = Figure(_agreeing(figure.estimate, p_value, cut=same), figure.by_length)
     around = proportion_interval(min(count, trials), trials, level=level)
     bounds = Interval(around.interval.lower, max(around.interval.upper, p_value), level, P_VALUE)
     p_figure = Figure(Estimate(p_value, around.standard_error, bounds))
     return {f"mgd_gap.{name}": figure, f"mgd_gap_p.{name}": p_figure}
+
+
+def _agreeing(gap: Estimate, p_value: float, *, cut: bool) -> Estimate:
+    """The gap with an interval that holds 0 where the test cannot exclude it, and ends there where it does (`cut`)."""
+    known = gap.interval
+    lower, upper = known.lower, known.upper
+    if p_value > 1 - known.level:
+        lower, upper = min(lower, 0.0), max(upper, 0.0)
+    elif cut:
+        lower, upper = (max(lower, SMALL), upper) if gap.value > 0 else (lower, min(upper, -SMALL))
+    return Estimate(gap.value, gap.standard_error, Interval(lower, upper, known.level, known.method))
 
 
 def _ratio_figure(model: Split, data: Split, level: float) -> Figure | None:

@@ -1,6 +1,7 @@
 """What every transform is: validated settings that turn a model's log-probabilities into those one draws from."""
 
 import math
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
@@ -34,7 +35,7 @@ class Range:
             return False
         above = value >= self.lower if self.includes_lower else value > self.lower
         below = value <= self.upper if self.includes_upper else value < self.upper
-        return above and below and math.isfinite(value)
+        return above and below and abs(value) <= sys.float_info.max  # a whole number may be larger than any float
 
     def describe(self, name: str) -> str:
         """`0 < p <= 1`, as in an error message."""
