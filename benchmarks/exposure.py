@@ -1,8 +1,10 @@
 """What EB-C costs beyond the forward passes it needs, and how its memory grows.
 
 python benchmarks/exposure.py [--rows 256] [--length 20] [--repeats 3] [--vocabulary 5000] [--memory 2000 20000]
+python benchmarks/exposure.py --models MODEL ORACLE --rows 32 --memory
 
 The forward passes are what no implementation can save: both models score both histories at the measured positions.
+Networks with random weights stand for models, or those that `--models` names.
 `--memory 100000` runs the papers' 100k x 50 sequences in full, with models whose answers cost nothing.
 """
 
@@ -21,8 +23,9 @@ from offscript.measures.exposure.anchored import measure_exposure_gap, usual_pre
 from offscript.measures.exposure.conditional import conditional_deviations, conditional_figures
 from offscript.measures.exposure.estimation import measure_exposure
 from offscript.measures.regret.estimation import regrets_along
-from offscript.models.language_model import Scored, checked_positions, chunks_of
+from offscript.models.language_model import LanguageModel, Scored, checked_positions, chunks_of
 from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
+from offscript.models.registry import load_model
 from offscript.sampling import generate
 
 VOCABULARY = 5000
@@ -38,22 +41,27 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--vocabulary", type=int, default=VOCABULARY)
     parser.add_argument("--memory", type=int, nargs="*", default=[2000, 20000])
+    parser.add_argument("--models", nargs=2, metavar=("MODEL", "ORACLE"), help="measure these instead of LSTMs")
     parser.add_argument("--peak-of", type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     if arguments.peak_of is not None:
         print_peak(arguments.peak_of)
         return
-    for hidden in (512, 32):
-        compare(hidden, arguments.rows, arguments.length, arguments.repeats, arguments.vocabulary)
+    sizes = {"rows": arguments.rows, "length": arguments.length, "repeats": arguments.repeats}
+    if arguments.models:
+        compare("model", *map(load_model, arguments.models), **sizes)
+    else:
+        for hidden in (512, 32):
+            size = arguments.vocabulary
+            compare(f"LSTM-{hidden}", lstm(hidden, seed=1, size=size), lstm(512, seed=2, size=size), **sizes)
     for samples in arguments.memory:
         command = [sys.executable, __file__, "--peak-of", str(samples), "--threads", str(arguments.threads)]
         print(subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip())
 
 
-def compare(hidden: int, rows: int, length: int, repeats: int, size: int = VOCABULARY) -> None:
-    """A student of the given width beside an oracle of 512."""
-    model, oracle = lstm(hidden, seed=1, size=size), lstm(512, seed=2, size=size)
+def compare(name: str, model: LanguageModel, oracle: LanguageModel, *, rows: int, length: int, repeats: int) -> None:
+    """A model beside its oracle."""
     histories = [
         generate(source, rows, length, seed=1, stop_at_end=False, batch_size=rows).tokens for source in (model, oracle)
     ]
@@ -75,7 +83,7 @@ def compare(hidden: int, rows: int, length: int, repeats: int, size: int = VOCAB
             for _ in source.score(drawn.tokens):
                 pass
 
-    label = f"LSTM-{hidden} of LSTM-512, 2 x {rows} x {length} tokens x V={size:,}"
+    label = f"{name} beside its oracle, 2 x {rows} x {length} tokens x V={model.vocabulary.size:,}"
     runs = {
         f"{label}: forward passes": forward,
         f"{label}: EB-C, tv js gd, with intervals": lambda: bias(PAPERS),
@@ -89,12 +97,13 @@ def compare(hidden: int, rows: int, length: int, repeats: int, size: int = VOCAB
     print_ratio("EB-C by three distances / forward passes", papers, alone, "<= 1.15")
     print_ratio("EB-C by six distances / forward passes", every, alone, "-")
     print_ratio("regret / its forward passes", regret, along, "<= 1.15")
-    compare_gap(hidden, rows, length, repeats, size)
+    compare_gap(name, model, oracle, rows=rows, length=length, repeats=repeats)
 
 
-def compare_gap(hidden: int, rows: int, length: int, repeats: int, size: int) -> None:
+def compare_gap(
+    name: str, model: LanguageModel, oracle: LanguageModel, *, rows: int, length: int, repeats: int
+) -> None:
     """EB-M from text with its interval, beside drawing and reading alone."""
-    model, oracle = lstm(hidden, seed=1, size=size), lstm(512, seed=2, size=size)
     text = generate(oracle, rows, length, seed=3, stop_at_end=False, batch_size=rows).tokens
     anchor = usual_prefix(length)
 
@@ -108,7 +117,7 @@ def compare_gap(hidden: int, rows: int, length: int, repeats: int, size: int) ->
     def gap() -> None:
         measure_exposure_gap(model, text, samples=rows, length=length, seed=1, batch_size=rows)
 
-    label = f"LSTM-{hidden}, {rows} x {length} tokens x V={size:,}"
+    label = f"{name}, {rows} x {length} tokens x V={model.vocabulary.size:,}"
     times = side_by_side({f"{label}: drawing and reading": forward, f"{label}: EB-M and its gap": gap}, repeats)
     print_times(times)
     alone, measured = times.values()
