@@ -10,9 +10,7 @@ from offscript.measures import questions
 
 def test_what_is_declared_is_what_was_written_down() -> None:
     now = {name: json.loads(json.dumps(pinned.declared(question))) for name, question in questions().items()}
-    then = {
-        name: json.loads((pinned.PINNED / f"{name}.json").read_text(encoding="utf-8"))["declared"] for name in now
-    }
+    then = {name: json.loads((pinned.PINNED / f"{name}.json").read_text(encoding="utf-8"))["declared"] for name in now}
     assert now == then, "look at the differences, then run python tools/pinned.py"
 
 
