@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 import torch
 
-from offscript.corpora.ratings import RatedText
+from offscript.corpora.ratings import RatedText, Ratings
 from offscript.errors import OffscriptError
 from offscript.measures.charts import curve_chart
 from offscript.measures.exposure import Exposure, ExposureSettings
 from offscript.measures.exposure.anchored import measure_exposure_gap
 from offscript.measures.exposure.estimation import deviations_of_rows
+from offscript.measures.exposure.studentised import Split
 from offscript.measures.likelihood import Likelihood
 from offscript.measures.measurement import Measurement
 from offscript.measures.memorisation.estimation import _Sampled
@@ -22,6 +23,7 @@ from offscript.measures.memorisation.search import window_hashes
 from offscript.measures.pace import measure_pace
 from offscript.measures.question import Silent
 from offscript.measures.ratings.automatic import diversity_figures
+from offscript.measures.ratings.estimation import convergence_by_items
 from offscript.measures.recovery.estimation import _likelihoods
 from offscript.measures.subject import Subject, _whole
 from offscript.models.registry import load_model
@@ -103,6 +105,19 @@ def _figure(name: str, value: float, curve: tuple[float, ...] | None = None) -> 
     along = None if curve is None else Curve.of(np.array(curve), (np.array(curve), np.array(curve)), 0.95, "test")
     shared = {"question": "exposure", "seed": 1, "seconds": 0.0, "higher_is_better": None, "recipe": {}}
     return Measurement.of(estimate, name=name, n=9, by_position=along, **shared)
+
+
+def test_a_single_rating_has_a_mean_without_bounds() -> None:
+    unknown = np.array([np.nan])
+    one = Ratings(np.array(["i"]), np.array(["r"]), np.array(["s"]), np.array([4.0]), unknown, unknown)
+    (row,) = convergence_by_items(one, seed=1)
+    assert (row["items"], row["mean"], row["ci"]) == (1, 4.0, [-np.inf, np.inf])
+
+
+def test_resamples_beyond_a_truth_are_counted_from_it() -> None:
+    scores = np.linspace(-3, 3, 199)[:, None] * 0.1
+    split = Split(np.full(1, 0.35), scores, np.zeros((199, 1)), np.full(1, 0.01), np.full((199, 1), 0.01), 50)
+    assert [split.tail(truth) for truth in (0.35 - 0.21, 0.35 + 0.21)] == [int((scores >= 0.21).sum())] * 2
 
 
 def test_a_ratio_that_cannot_be_computed_says_why() -> None:
