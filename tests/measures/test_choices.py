@@ -1,0 +1,209 @@
+"""Choices that questions make: what is asked for, how samples are shared, and which words stand for which side."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from offscript.errors import OffscriptError
+from offscript.measures import stance
+from offscript.measures.calibration import _drift
+from offscript.measures.calibration.estimation import read_along
+from offscript.measures.charts import _end_late
+from offscript.measures.degeneration import Degeneration
+from offscript.measures.exposure.gap import _gap_figure
+from offscript.measures.factuality.estimation import is_checkable
+from offscript.measures.measurement import Measurement
+from offscript.measures.places.estimation import trace
+from offscript.measures.places.exhibits import map_exhibit
+from offscript.measures.question import TextSettings, _split
+from offscript.measures.stance import StanceSettings
+from offscript.measures.stance.estimation import as_labels
+from offscript.measures.stereotypes import StereotypeSettings, systems
+from offscript.measures.subject import Subject
+from offscript.measures.text_distance import TextDistance
+from offscript.measures.translation import Translation, TranslationSettings
+from offscript.models import language_model
+from offscript.models.registry import load_model
+from offscript.sampling import generate
+from offscript.sampling.generation import _asked_for
+from offscript.statistics import Estimate, Interval
+
+STUDENT = "offscript/news-student"
+
+
+def test_stances_become_labels_that_add_up_to_one() -> None:
+    stances = np.array([[0.6, 0.2, 0.1, 0.1], [0.1, 0.8, 0.1, 0.0], [0.25, 0.25, 0.25, 0.25]])
+    shares = as_labels(stances, ("supported", "refuted", "not enough"))
+    assert shares == pytest.approx(np.array([[0.6, 0.2, 0.2], [0.1, 0.8, 0.1], [0.25, 0.25, 0.5]]))
+    assert as_labels(stances, ("supported", "refuted"))[0] == pytest.approx([0.75, 0.25])
+
+
+@pytest.mark.parametrize(("ends", "late"), [((5, 10), True), ((4, 10), False), ((3, 3), False)])
+def test_lines_that_reach_the_right_half_are_named_at_their_ends(ends: tuple[int, int], late: bool) -> None:
+    points = [
+        {"series": name, "place": place} for name, end in zip("ab", ends, strict=True) for place in range(end + 1)
+    ]
+    assert _end_late(points, 10) is late
+
+
+class _Server:
+    """Answers with the seeds that it is given."""
+
+    name = "server"
+
+    def __init__(self, end: int | None) -> None:
+        self.vocabulary = SimpleNamespace(end=end)
+        self.asked: list[list[int]] = []
+
+    def continue_texts(self, prefixes: Any, most: int, drawing: Any, seeds: list[int]) -> list[list[int]]:
+        self.asked.append(seeds)
+        return [[7] * min(2, most) for _ in prefixes]
+
+
+@pytest.mark.parametrize(("end", "filler"), [(None, 0), (5, 5)])
+def test_a_servers_rows_have_seeds_of_their_own_whatever_is_asked_for_at_once(end: int | None, filler: int) -> None:
+    def drawn(rows: int, first_row: int, batch_size: int) -> tuple[_Server, Any]:
+        server: Any = _Server(end)
+        asking: dict[str, Any] = {"seed": 3, "prefixes": None, "first_row": first_row, "progress": None}
+        return server, _asked_for(server, None, rows, 4, batch_size=batch_size, **asking)
+
+    whole, found = drawn(5, 0, 2)
+    together = [seed for part in whole.asked for seed in part]
+    assert [len(part) for part in whole.asked] == [2, 2, 1]
+    assert len(set(together)) == 5
+    assert drawn(5, 0, 5)[0].asked == [together]
+    assert drawn(2, 3, 2)[0].asked == [together[3:]]
+    assert found.tokens.tolist() == [[7, 7, filler, filler]] * 5
+    assert found.lengths.tolist() == [2] * 5
+
+
+def test_gaps_of_translations_need_translations_without_a_prefix() -> None:
+    subject: Any = None
+    without = Translation().figures(subject, TranslationSettings(pairs="p", kinds=("data", "random")))
+    assert not [name for name in without if "_gap." in name]
+    beside = Translation().figures(subject, TranslationSettings(pairs="p", kinds=("normal", "random")))
+    assert [name for name in beside if "_gap." in name] == ["content_gap.random", "chrf_gap.random"]
+
+
+def test_predictions_are_compared_with_the_tokens_at_their_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = load_model(STUDENT)
+    tokens = generate(model, 4, 7, seed=1, stop_at_end=False).tokens
+    whole = read_along(model, tokens, 2, batch_size=4)
+    monkeypatch.setattr(language_model, "SCORE_BUDGET", 1)
+    monkeypatch.setattr(language_model, "FEWEST_AT_ONCE", 1)
+    parts = read_along(model, tokens, 2, batch_size=4)
+    assert np.array_equal(whole.right, parts.right, equal_nan=True)
+    assert whole.confidence == pytest.approx(parts.confidence, rel=1e-4, nan_ok=True)
+
+
+def test_a_map_says_what_its_bound_comes_from() -> None:
+    model = load_model(STUDENT)
+    own, real = (trace(model, None, generate(model, 5, 6, seed=seed), batch_size=5) for seed in (1, 2))
+    assert map_exhibit(model, None, own, None)["bound_of"] == "its own text"
+    assert map_exhibit(model, None, own, real)["bound_of"] == "real text"
+
+
+def test_a_subject_is_made_again_by_the_names_of_its_models() -> None:
+    assert Subject(STUDENT).named()["model"] == STUDENT
+    with pytest.raises(OffscriptError, match="the model has no name"):
+        Subject(load_model(STUDENT)).named()
+
+
+@pytest.mark.parametrize(("value", "told"), [(-0.5, "falls"), (0.5, "rises")])
+def test_entropy_falls_or_rises(value: float, told: str) -> None:
+    estimate = Estimate(value, 0.1, Interval(value - 0.2, value + 0.2, 0.95, "test"))
+    shared: dict[str, Any] = {"question": "calibration", "seed": 1, "seconds": 0.0, "recipe": {}}
+    drift = Measurement.of(estimate, name="entropy_drift", n=9, higher_is_better=None, **shared)
+    assert f"its entropy {told}" in _drift({"entropy_drift": drift}, {"entropy_drift": 0.01})
+    assert "no change" in _drift({"entropy_drift": drift}, {"entropy_drift": 0.2})
+
+
+def test_exchanges_that_change_nothing_count_on_both_sides() -> None:
+    estimate = Estimate(1.0, 0.25, Interval(0.5, 1.5, 0.95, "test"))
+    gap: Any = SimpleNamespace(
+        tail=lambda truth: 0,
+        linear=np.zeros((99, 2)),
+        figure=lambda level, limits: SimpleNamespace(estimate=estimate, by_length=None),
+    )
+    data: Any = SimpleNamespace(unbiased=np.array([5.0]), standard_errors=np.array([1.0]))
+    figures = _gap_figure("js", gap, data, (0.3, np.full(99, 0.3)), 0.95, 1.0)
+    assert figures["mgd_gap_p.js"].estimate.value == 1.0
+
+
+def test_a_stance_model_is_trained_only_where_a_recipe_stands_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    from offscript.factcheck.stance import teaching
+
+    monkeypatch.setattr(teaching, "trained_model", lambda recipe, seed: f"trained by {recipe['a']} with {seed}")
+    for model, training, expected in (
+        (None, None, None),
+        ("lexical", None, "lexical"),
+        ("lexical", {"a": 1}, "lexical"),
+        (None, {"a": 1}, "trained by 1 with 5"),
+    ):
+        assert stance._model(StanceSettings(data="d", model=model, training=training), 5) == expected
+
+
+def test_an_unknown_baseline_is_refused() -> None:
+    with pytest.raises(OffscriptError, match="there is no baseline 'idael'"):
+        systems._baseline_system("idael", StereotypeSettings(), [], 1)
+
+
+@pytest.mark.parametrize(
+    ("settings", "has_model", "made"),
+    [
+        ({"against": "other"}, True, True),
+        ({"against": "other"}, False, True),
+        ({"sampler": "greedy"}, True, True),
+        ({"sampler": "greedy"}, False, False),
+        ({}, True, False),
+    ],
+)
+def test_what_a_system_is_compared_with(
+    settings: dict[str, str], has_model: bool, made: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(systems, "_model_system", lambda *_, **named: named)
+    subject: Any = SimpleNamespace(has_model=has_model)
+    progress: Any = None
+    found = systems.second_system(subject, StereotypeSettings(**settings), [], progress)
+    assert (found is not None) is made
+
+
+@pytest.mark.parametrize(("affordable", "distance", "degeneration"), [(1, 20, 3), (19, 20, 19), (21, 21, 21)])
+def test_plans_ask_for_as_many_texts_as_a_figure_needs(affordable: int, distance: int, degeneration: int) -> None:
+    subject: Any = SimpleNamespace(
+        affordable=lambda *_, **__: affordable, usual_length=lambda samples: 30, samples=affordable, length=30,
+        corpus=(), is_large=False, part=1.0, budget=SimpleNamespace(value="quick"),
+    )  # fmt: skip
+    assert TextDistance().plan(subject).samples == distance
+    assert Degeneration().plan(subject).samples == degeneration
+
+
+def test_a_list_of_names_is_split_and_other_lists_are_left_alone() -> None:
+    assert _split("greedy,top-k,k=5") == ("greedy", "top-k,k=5")
+    assert _split(["greedy", "top-k,k=5"]) == ("greedy", "top-k,k=5")
+    assert _split([1, 2]) == [1, 2]
+    assert _split(["a", 2]) == ["a", 2]
+
+
+@pytest.mark.parametrize(
+    ("reading", "sentences", "aligned"),
+    [({}, 2, True), ({}, 3, False), ({"half": "first"}, 2, False), ({"pieces": 4}, 2, False)],
+)
+def test_sentences_must_belong_to_sources(reading: dict[str, Any], sentences: int, aligned: bool) -> None:
+    subject: Any = SimpleNamespace(
+        model=SimpleNamespace(conditions=2), sentences=lambda reading: iter(["text"] * sentences)
+    )
+    if aligned:
+        Subject._require_aligned(subject, TextSettings(**reading), None)
+    else:
+        with pytest.raises(OffscriptError, match="2 sources for another number of sentences"):
+            Subject._require_aligned(subject, TextSettings(**reading), None)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "checkable"), [("Paris is in France.", True), ("It is France.", False), ("Is Paris in France?", False)]
+)
+def test_four_words_can_be_checked(sentence: str, checkable: bool) -> None:
+    assert is_checkable(sentence) is checkable
