@@ -137,3 +137,12 @@ def test_a_schema_names_the_file_and_the_place() -> None:
         with pytest.raises(OffscriptError) as caught:
             checked(Outer, content, "mine.yaml")
         assert message in str(caught.value)
+
+
+def test_a_key_of_many_levels_is_refused() -> None:
+    content: dict[str, Any] = {}
+    with pytest.raises(OffscriptError, match="levels deep"):
+        change(content, "a." * 500 + "b", 1)
+    assert content == {}
+    change(content, "a.b.c", 1)
+    assert content == {"a": {"b": {"c": 1}}}

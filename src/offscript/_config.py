@@ -112,6 +112,8 @@ def change(content: Any, key: str, value: Any) -> None:
         value: What to put there.
     """
     *path, last = key.split(".")
+    if len(path) > MAX_DEPTH:
+        raise OffscriptError(f"{key!r} goes more than {MAX_DEPTH} levels deep", next="name a setting that is there")
     for place in _places(content, path, key):
         if isinstance(place, list):
             for index in _indices(place, last, key, path[-1] if path else ""):
