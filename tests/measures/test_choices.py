@@ -1,5 +1,6 @@
 """Choices that questions make: what is asked for, how samples are shared, and which words stand for which side."""
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,23 +13,26 @@ from offscript.measures.calibration import _drift
 from offscript.measures.calibration.estimation import read_along
 from offscript.measures.charts import _end_late
 from offscript.measures.degeneration import Degeneration
+from offscript.measures.exposure import Exposure, ExposureSettings
 from offscript.measures.exposure.gap import _gap_figure
 from offscript.measures.factuality.estimation import is_checkable
 from offscript.measures.measurement import Measurement
 from offscript.measures.places.estimation import trace
-from offscript.measures.places.exhibits import map_exhibit
+from offscript.measures.places.exhibits import _around, map_exhibit
 from offscript.measures.question import TextSettings, _split
+from offscript.measures.recovery import Recovery
 from offscript.measures.stance import StanceSettings
 from offscript.measures.stance.estimation import as_labels
 from offscript.measures.stereotypes import StereotypeSettings, systems
 from offscript.measures.subject import Subject
 from offscript.measures.text_distance import TextDistance
 from offscript.measures.translation import Translation, TranslationSettings
+from offscript.measures.translation.words import copied_share
 from offscript.models import language_model
 from offscript.models.registry import load_model
 from offscript.sampling import generate
 from offscript.sampling.generation import _asked_for
-from offscript.statistics import Estimate, Interval
+from offscript.statistics import Curve, Estimate, Interval, mean_interval
 
 STUDENT = "offscript/news-student"
 
@@ -207,3 +211,49 @@ def test_sentences_must_belong_to_sources(reading: dict[str, Any], sentences: in
 )
 def test_four_words_can_be_checked(sentence: str, checkable: bool) -> None:
     assert is_checkable(sentence) is checkable
+
+
+@pytest.mark.parametrize("level", [0.0, -0.1, 1.1])
+def test_a_level_is_a_share(level: float) -> None:
+    with pytest.raises(OffscriptError, match="cannot use a level"):
+        mean_interval([1.0, 2.0, 3.0, 4.0], level=level)
+
+
+def test_a_curve_of_one_point_is_a_curve() -> None:
+    point = Estimate(1.0, 0.1, Interval(0.5, 1.5, 0.9, "test"))
+    assert Curve.along([point]) == Curve((1.0,), (0.5,), (1.5,), 0.9, "test")
+
+
+@pytest.mark.parametrize(
+    ("place", "before", "after"), [(12, False, True), (13, True, True), (0, False, True), (27, True, False)]
+)
+def test_a_part_of_a_text_says_on_which_side_it_was_cut(place: int, before: bool, after: bool) -> None:
+    text = {"ids": list(range(40)), "values": {"kl": [0.5] * 40}}
+    makes: Any = SimpleNamespace(measures=[{"name": "kl", "unit": "nats"}])
+    part = _around(text, place, makes, "text 1")
+    assert (part["cut_before"], part["cut_after"]) == (before, after)
+    assert part["ids"][part["focus"]] == place
+
+
+@pytest.mark.parametrize(("oracle", "corpus", "histories"), [(False, "", ()), (True, "c", ()), (True, "", ("random",))])
+def test_enumeration_takes_an_oracle_alone(oracle: bool, corpus: str, histories: tuple[str, ...]) -> None:
+    named: Any = SimpleNamespace(name="m", vocabulary=None)
+    subject: Any = SimpleNamespace(
+        model=named, required_oracle=named, has_oracle=oracle, corpus=(corpus,) if corpus else ()
+    )
+    progress: Any = None
+    with pytest.raises(OffscriptError, match="--exact takes an oracle"):
+        Exposure().measure(subject, ExposureSettings(exact=True, length=3, histories=histories), progress)
+
+
+def test_no_words_are_copied_of_an_empty_text() -> None:
+    assert copied_share("", "der Hund", "the dog") == 0.0
+
+
+@pytest.mark.parametrize(("longest", "enough"), [(5, False), (6, True)])
+def test_recovery_needs_texts_with_a_prefix_and_an_n_gram(longest: int, enough: bool, tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("\n".join(" ".join(["the"] * (longest - 1)) for _ in range(9)), encoding="utf-8")
+    subject = Subject(STUDENT, corpus=[str(text)])
+    subject.__dict__["usual_length"] = lambda samples: longest
+    assert (Recovery().missing(subject, {}) is None) is enough
