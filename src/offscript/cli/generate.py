@@ -9,7 +9,7 @@ from offscript.cli._options import BatchSize, Device, Json, Model, Quiet, Seed
 
 def generate(
     model: Model,
-    n: Annotated[int, typer.Option("-n", "--samples", min=1, help="How many sequences.")] = 10,
+    n: Annotated[int, typer.Option("-n", "--samples", min=1, max=1 << 31, help="How many sequences.")] = 10,
     sampler: Annotated[str, typer.Option(help="e.g. nucleus,p=0.9 (offscript ls samplers).")] = "ancestral",
     length: Annotated[int, typer.Option(min=1, help="Tokens at most, the prefix included.")] = 50,
     prefix: Annotated[str, typer.Option(help="Text that every sequence begins with.")] = "",

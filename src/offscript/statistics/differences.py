@@ -335,7 +335,11 @@ def _square_and_add(first: Estimate, second: Estimate, correlation: float, metho
     value = first.value - second.value
 
     def reach(one: float, other: float) -> float:
-        return math.sqrt(max(0.0, one**2 + other**2 - 2 * correlation * one * other))
+        if not (math.isfinite(one) and math.isfinite(other)):
+            return math.inf
+        scale = 2.0 ** min(math.frexp(max(abs(one), abs(other)))[1], 1023)  # squares stay within what a float holds
+        one, other = one / scale, other / scale
+        return scale * math.sqrt(max(0.0, one**2 + other**2 - 2 * correlation * one * other))
 
     down = reach(first.value - first.interval.lower, second.interval.upper - second.value)
     up = reach(first.interval.upper - first.value, second.value - second.interval.lower)
