@@ -19,7 +19,7 @@ from _side_by_side import print_ratio, print_times, side_by_side
 from torch import Tensor
 
 from offscript.corpora.vocabularies import WordVocabulary
-from offscript.measures.exposure.anchored import measure_exposure_gap, usual_prefix
+from offscript.measures.exposure.anchored import _continued, measure_exposure_gap, usual_prefix
 from offscript.measures.exposure.conditional import conditional_deviations, conditional_figures
 from offscript.measures.exposure.estimation import measure_exposure
 from offscript.measures.regret.estimation import regrets_along
@@ -103,14 +103,12 @@ def compare(name: str, model: LanguageModel, oracle: LanguageModel, *, rows: int
 def compare_gap(
     name: str, model: LanguageModel, oracle: LanguageModel, *, rows: int, length: int, repeats: int
 ) -> None:
-    """EB-M from text with its interval, beside drawing and reading alone."""
+    """EB-M from text with its interval, beside drawing and reading alone; both draw again what ends early."""
     text = generate(oracle, rows, length, seed=3, stop_at_end=False, batch_size=rows).tokens
     anchor = usual_prefix(length)
 
     def forward() -> None:
-        prefixes = text[:, :anchor] if anchor else None
-        own = generate(model, rows, length, seed=1, prefixes=prefixes, batch_size=rows).tokens
-        for sequences in (own, text):
+        for sequences in _continued(model, text, anchor, 1, batch_size=rows):
             for _ in model.score(sequences, range(anchor + 1, length)):
                 pass
 

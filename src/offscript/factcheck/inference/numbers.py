@@ -6,6 +6,8 @@ quantifiers: `all` is more than a sentence about `some` has shown.
 
 import math
 import re
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 _WORDS = (
@@ -85,6 +87,7 @@ _MARGIN = 0.1
 STEM = 6  # letters by which words are compared
 _LINKING_WORDS = """of in on at to from by and or per a an the were was is are had has with for than more"""
 _LINKING = frozenset(_LINKING_WORDS.split())
+_SHORT = 1000  # characters of a sentence
 
 
 class Quantity(NamedTuple):
@@ -116,8 +119,17 @@ def _things(after: str) -> frozenset[str]:
     return frozenset(word[:STEM] for word in (words[0].split() if words else ()) if word not in _LINKING)
 
 
-def _placed(text: str) -> list[tuple[Quantity, int]]:
-    """The numbers of a text, each with where it ends."""
+def _placed(text: str) -> Sequence[tuple[Quantity, int]]:
+    """The numbers of a text, each with where it ends; a claim is read beside every sentence, so short ones are kept."""
+    return _kept(text) if len(text) <= _SHORT else _read(text)
+
+
+@lru_cache(maxsize=1024)
+def _kept(text: str) -> tuple[tuple[Quantity, int], ...]:
+    return tuple(_read(text))
+
+
+def _read(text: str) -> list[tuple[Quantity, int]]:
     found = [(_century(match), match.end()) for match in _CENTURY.finditer(text)]
     for match in _NUMBER.finditer(_CENTURY.sub(lambda own: " " * len(own[0]), text)):
         digits = match["digits"]

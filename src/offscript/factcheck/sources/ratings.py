@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from urllib.parse import SplitResult, urlsplit
@@ -28,6 +29,7 @@ KINDS = {
 """Media Bias/Fact Check's grades, and how the thesis maps them (section 2.2.2)."""
 WIKIPEDIA = "wikipedia.org"
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_ORIGIN = re.compile(r"https?://[a-z0-9.-]+(?=/)")  # of most pages; what is written otherwise is parsed whole
 
 
 class Ratings:
@@ -48,7 +50,9 @@ class Ratings:
 
     def kind_of(self, url: str, default: Kind = Kind.unrated) -> Kind:
         """The kind of a page by its address; `default` where neither it nor a site above it is rated."""
-        parts = site_of(url).split(".")
+        origin = _ORIGIN.match(url)
+        site = _known_site(origin[0]) if origin else site_of(url)
+        parts = site.split(".")
         above = (".".join(parts[place:]) for place in range(len(parts)))
         return next((self._kinds[site] for site in above if site in self._kinds), default)
 
@@ -60,6 +64,12 @@ def site_of(url: str) -> str:
     except ValueError:
         return ""
     return host.lower().rstrip(".").removeprefix("www.")
+
+
+@lru_cache(maxsize=4096)
+def _known_site(origin: str) -> str:
+    """As `site_of`; the pages of an index are of few sites."""
+    return site_of(origin)
 
 
 def read_ratings(path: Path | str) -> Ratings:
