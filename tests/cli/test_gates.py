@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from offscript.cli.audit import require_writable
+from offscript.cli._options import require_writable
 from offscript.corpora import WordVocabulary
 from offscript.errors import OffscriptError
 from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
@@ -139,8 +139,9 @@ def test_one_run_is_nothing_to_compare(offscript: Command, runs: tuple[str, str]
 def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(OffscriptError, match="cannot write to --out .*file"):
-        require_writable(tmp_path / "file" / "audit")
-    require_writable(tmp_path / "new" / "audit")
+        require_writable(tmp_path / "file" / "audit", f"--out {tmp_path / 'file' / 'audit'}")
+    require_writable(tmp_path / "new" / "audit", "--out new/audit")
+    assert not (tmp_path / "new").exists()
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,17 @@ def _tried(
     source = context.get_parameter_source(str(parameter.name))
     if out is None or folder is None or (source is not None and source.name.startswith("DEFAULT")):
         return out
+    require_writable(folder, f"{parameter.opts[0]} {out}")
+    return out
+
+
+def require_writable(folder: Path, named: str) -> None:
+    """Refuse a folder that no file can be made in, or that cannot be made; nothing is left behind.
+
+    Args:
+        folder: May not be there yet.
+        named: The flag and its value, as messages tell them.
+    """
     import tempfile
 
     from offscript._files import is_there
@@ -31,8 +42,7 @@ def _tried(
         with tempfile.TemporaryFile(dir=above):
             pass
     except OSError as fault:
-        raise OffscriptError(f"cannot write to {parameter.opts[0]} {out}", why=fault.strerror or str(fault)) from fault
-    return out
+        raise OffscriptError(f"cannot write to {named}", why=fault.strerror or str(fault)) from fault
 
 
 def out_folder(help: str) -> Any:

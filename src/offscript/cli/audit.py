@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from offscript.cli._conclusion import FailOn, Summary
-from offscript.cli._options import Device, Json, Out, Quiet, Seed
+from offscript.cli._options import Device, Json, Out, Quiet, Seed, require_writable
 
 if TYPE_CHECKING:
     from offscript.audits.against import Against
@@ -85,7 +85,7 @@ def audit(
     if len(set(models)) < len(models):
         raise OffscriptError("cannot audit the same model twice", next="name each model once")
     gates = [parse_gate(text) for text in fail_on or ()]
-    require_writable(out)
+    require_writable(out, f"--out {out}")
     sharing = Sharing(shares, on, device)
     subject_of = {"oracle": oracle, "corpus": corpus or (), "associations": associations, "against": against}
     sizes = {"budget": Budget(budget), "seed": seed, "length": length, "batch_size": batch_size, "limit": limit}
@@ -199,20 +199,6 @@ def estimate(plan: "Plan", subject: "Subject") -> str:
         f"{asked}, about {float(f'{tokens:.2g}'):,.0f} tokens at {subject.pace:,.0f} per second: "
         f"about {duration(subject.seconds_for(tokens))}{allowed}"
     )
-
-
-def require_writable(out: Path) -> None:
-    """Refuse a folder that cannot be written to, before anything is measured."""
-    import tempfile
-
-    from offscript.errors import OffscriptError
-
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=out):
-            pass
-    except OSError as fault:
-        raise OffscriptError(f"cannot write to --out {out}", why=fault.strerror or str(fault)) from fault
 
 
 def settings_of(changes: Sequence[str]) -> dict[str, dict[str, Any]]:

@@ -45,7 +45,7 @@ CLEARLY = 4.0
 """Standard errors that MGD(M|D) must lie above 0 for a ratio to be made."""
 
 SAME = 1.0
-"""Standard errors above 0 up to which MGD(M|D) is what a model has that equals its data."""
+"""Up to so many standard errors above 0, MGD(M|D) does not tell the model from its data."""
 
 
 @dataclass(frozen=True)
