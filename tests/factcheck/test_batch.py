@@ -63,6 +63,9 @@ def test_a_text_has_a_claim_on_every_line(tmp_path: Path) -> None:
     ("content", "message"),
     [
         ('{"id": 1, "claim": "a"}\n{"id": 1, "claim": "b"}', "an id is given twice"),
+        ("", "has no claim"),
+        ("\n\n", "has no claim"),
+        ('{"claim": "a', "Unterminated string starting at column 11"),
         ('{"id": 1}', "record 1: no field 'claim'"),
         ('{"claim": 3}', "field 'claim' is not text"),
     ],

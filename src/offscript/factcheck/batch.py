@@ -51,6 +51,8 @@ def read_batch(path: Path) -> list[GivenClaim]:
         lines = TextLines(path, decode(read_bytes(path), path))
         rows = enumerate(({"claim": line.strip()} for line in lines if line.strip()), start=1)
     claims = [_given(row, number, path) for number, row in rows]
+    if not claims:
+        raise OffscriptError(f"{path} has no claim", next="give one on every line, or a table with a column claim")
     if len({each.id for each in claims}) < len(claims):
         raise OffscriptError(f"{path}: an id is given twice", next="give every claim an id of its own, or none")
     return claims
