@@ -333,7 +333,8 @@ def _parsed(text: str) -> Any:
     try:
         value = _DECODER.decode(text)
     except json.JSONDecodeError as error:
-        raise RecordError("not valid JSON", f"{error.msg.removesuffix(' at')} at column {error.colno}", line=error.lineno) from error
+        where = f"{error.msg.removesuffix(' at')} at column {error.colno}"
+        raise RecordError("not valid JSON", where, line=error.lineno) from error
     except RecursionError as error:
         raise RecordError("not valid JSON", "it is nested too deeply") from error
     except RecordError:
