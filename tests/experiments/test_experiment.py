@@ -198,6 +198,29 @@ def test_a_variant_changes_the_settings_of_one_question_and_gives_sources(tmp_pa
         Experiment(**content, variants=[{"name": "a", "settings_of": {"exposure": {}}}])
 
 
+def test_a_variant_answers_only_the_questions_it_names(tmp_path: Path) -> None:
+    model = tmp_path / "model.json"
+    model.write_text('{"kind": "tabular", "vocabulary": ["A", "B"], "length": 1, "next": {"": [0.5, 0.5]}}')
+    content = {
+        "name": "tests/questions",
+        "paper": "none",
+        "title": "-",
+        "oracle": str(model),
+        "measures": [
+            {"question": "regret", "settings": {"samples": 20, "length": 1}},
+            {"question": "likelihood", "settings": {"samples": 20, "length": 1}},
+        ],
+    }
+    few = {"name": "few", "model": str(model), "questions": ["likelihood"]}
+    found = reproduce(Experiment(**content, variants=[few, {"name": "all", "model": str(model)}]), tmp_path / "out")
+    asked = {name.partition(".")[0] for name in found.figures}
+    assert asked == {"few/likelihood", "all/likelihood", "all/regret"}
+    with pytest.raises(ValueError, match="a is to answer 'exposure', which is not measured"):
+        Experiment(**content, variants=[{"name": "a", "questions": ["exposure"]}])
+    with pytest.raises(ValueError, match="at least 1 item"):
+        Experiment(**content, variants=[{"name": "a", "questions": []}])
+
+
 def test_a_system_without_a_model_is_told_by_its_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Ranking(Settings):
         ranker: str

@@ -36,6 +36,11 @@ class Variant(_Part):
     changes: dict[str, Any] = {}
     settings: dict[str, Any] = Field({}, description="changes to the settings of every measure")
     settings_of: dict[str, dict[str, Any]] = Field({}, description="changes to those of one question, by its name")
+    questions: list[str] | None = Field(None, min_length=1, description="only these measures are taken of it")
+
+    def answers(self, call: MeasureCall) -> bool:
+        """Whether this measure is taken of the variant."""
+        return self.questions is None or call.question in self.questions
 
     def asked(self, call: MeasureCall) -> MeasureCall:
         """A measure with this variant's changes to its settings."""
@@ -69,8 +74,11 @@ class Experiment(_Part):
             raise ValueError("it names an oracle and changes that train one; keep one of the two")
         names = [variant.name for variant in self.variants]
         for place, variant in enumerate(self.variants):
-            if unknown := set(variant.settings_of) - {call.question for call in self.measures}:
+            measured = {call.question for call in self.measures}
+            if unknown := set(variant.settings_of) - measured:
                 raise ValueError(f"{variant.name} has settings of {sorted(unknown)[0]!r}, which is not measured")
+            if unknown := set(variant.questions or ()) - measured:
+                raise ValueError(f"{variant.name} is to answer {sorted(unknown)[0]!r}, which is not measured")
             if variant.begins_with is not None and variant.begins_with not in names[:place]:
                 raise ValueError(f"{variant.name} begins with {variant.begins_with!r}, which is not an earlier variant")
         for group, members in self.correlations.items():
@@ -95,6 +103,7 @@ class Experiment(_Part):
                 seed=seed + run,
             )
             for call in self.measures
+            if variant.answers(call)
         ]
 
     def _oracle_trainings(self) -> tuple[dict[str, Any], ...]:
