@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from offscript.factcheck.inference.corrections import corrected, is_hedged
+from offscript.factcheck.inference.corrections import corrected
 from offscript.factcheck.inference.entities import named_shares, names_of
+from offscript.factcheck.inference.hedging import is_hedged
 from offscript.factcheck.inference.numbers import compared
 from offscript.factcheck.inference.relations import SAME, TURNED, UNKNOWN, direction, verb_stem
 
@@ -27,6 +28,16 @@ SURE = np.array([[0.9, 0.06, 0.04]])
         ("The dog bit the man.", "The dog bit the boy.", UNKNOWN),
         ("Anna married Paul.", "Paul married Anna.", UNKNOWN),
         ("The dog bit the man.", "", UNKNOWN),
+        ("Anna is the mother of Clara.", "Clara is the mother of Anna.", TURNED),
+        ("Anna is the daughter of Clara.", "Clara is the mother of Anna.", SAME),
+        ("Clara is the father of Anna.", "Clara is the mother of Anna.", UNKNOWN),
+        ("Peru exports copper to China.", "China imports copper from Peru.", SAME),
+        ("China exports copper to Peru.", "China imports copper from Peru.", TURNED),
+        ("The museum lent the painting to the gallery.", "The gallery borrowed the painting from the museum.", SAME),
+        ("Argentina lost to Saudi Arabia.", "Saudi Arabia beat Argentina 2-1.", SAME),
+        ("Saudi Arabia lost to Argentina.", "Saudi Arabia beat Argentina 2-1.", TURNED),
+        ("Lee works for Garcia.", "Garcia hired Lee as an assistant.", SAME),
+        ("The nurse sold the doctor a car.", "The doctor sold the nurse a car.", TURNED),
     ],
 )
 def test_the_sides_of_a_relation_are_compared(claim: str, sentence: str, expected: int) -> None:
@@ -51,6 +62,16 @@ def test_forms_of_a_verb_have_one_stem() -> None:
         ("The capital of Malta is recommended.", "The capital of Malta is Valletta.", 2),
         ("The capital of Malta is old Valletta.", "The capital of Malta is Valletta.", 0),
         ("A storm closed the line for seven months in 2014.", "In 2014 a storm closed the line for seven weeks.", 1),
+        ("The school opened in the 1920s.", "The school opened in 1924.", 0),
+        ("The law will pass.", "The law will probably pass.", 2),
+        ("The river will flood.", "If it rains for another week, the river will flood.", 2),
+        ("The road has been finished.", "The road will be finished next year.", 2),
+        ("The actor has died.", "Reports that the actor has died are false.", 1),
+        ("Unemployment rose to 7 percent.", "Unemployment fell to 7 percent.", 1),
+        ("Unemployment did not rise to 7 percent.", "Unemployment fell to 7 percent.", 0),
+        ("Haydn was born after Mozart.", "Haydn was born in 1732 and Mozart in 1756.", 1),
+        ("The king reigned for twenty years.", "The king reigned from 1740 to 1750.", 1),
+        ("The lake is 12 miles long.", "The lake has a length of 12 kilometres.", 1),
     ],
 )
 def test_rules_correct_what_the_encoder_is_sure_of(claim: str, sentence: str, leading: int) -> None:

@@ -1,13 +1,12 @@
 """Rule-made pairs: denials, other numbers, bounds, opposites, reported speech, swapped subjects; in both directions."""
 
-import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
 
 import numpy as np
 
 from offscript.factcheck.inference.examples import LABELS, Example
+from offscript.factcheck.inference.opposites import opposites
 
 SUPPORTS, REFUTES, NEITHER = range(len(LABELS))
 FLIPPED = (REFUTES, SUPPORTS, NEITHER)
@@ -168,29 +167,18 @@ def opposite(example: Example, random: np.random.Generator) -> Example | None:
         return None
     evidence = " ".join(example.evidence).lower()
     words = [
-        word for word in _WORD.findall(example.claim) if word in _opposites() and re.search(rf"\b{word}\b", evidence)
+        word for word in _WORD.findall(example.claim) if word in opposites() and re.search(rf"\b{word}\b", evidence)
     ]
     if not words:
         return None
     word = words[int(random.integers(len(words)))]
-    others = _opposites()[word]
+    others = opposites()[word]
     other = others[int(random.integers(len(others)))]
     pattern, choice = re.compile(rf"\b{word}\b", re.IGNORECASE), random.random()
     claim = pattern.sub(other, example.claim) if choice < 0.7 else example.claim
     texts = example.evidence if choice < 0.4 else tuple(pattern.sub(other, text) for text in example.evidence)
     label = SUPPORTS if 0.4 <= choice < 0.7 else REFUTES
     return example._replace(claim=claim, evidence=texts, label=label, source=f"{example.source}+opposite")
-
-
-@functools.cache
-def _opposites() -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for line in (Path(__file__).with_name("opposites.txt")).read_text(encoding="utf-8").splitlines():
-        if line and not line.startswith("#"):
-            one, other = line.split()
-            found.setdefault(one, []).append(other)
-            found.setdefault(other, []).append(one)
-    return found
 
 
 def reported(example: Example, random: np.random.Generator) -> Example | None:

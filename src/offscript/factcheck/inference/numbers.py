@@ -44,7 +44,11 @@ _UNITS: dict[str, tuple[str, float]] = {
     "kg": ("mass", 1.0), "kilograms": ("mass", 1.0), "grams": ("mass", 0.001), "tonnes": ("mass", 1000.0),
     "pounds": ("mass", 0.453592), "dollars": ("dollars", 1.0), "euros": ("euros", 1.0),
     "degrees": ("degrees", 1.0), "years": ("time", 365.25), "days": ("time", 1.0), "months": ("time", 30.44),
-    "weeks": ("time", 7.0), "hours": ("time", 1 / 24), "minutes": ("time", 1 / 1440),
+    "weeks": ("time", 7.0), "hours": ("time", 1 / 24), "minutes": ("time", 1 / 1440), "seconds": ("time", 1 / 86400),
+    "m": ("length", 1.0), "metre": ("length", 1.0), "kilometre": ("length", 1000.0), "mile": ("length", 1609.344),
+    "ft": ("length", 0.3048), "lb": ("mass", 0.453592), "tons": ("mass", 1000.0),
+    "year": ("time", 365.25), "month": ("time", 30.44), "week": ("time", 7.0), "day": ("time", 1.0),
+    "hour": ("time", 1 / 24), "minute": ("time", 1 / 1440),
 }  # fmt: skip
 UNIT_WORDS = frozenset(word for unit in _UNITS for word in unit.split())
 _UNIT = re.compile(r"\s*(" + "|".join(sorted(map(re.escape, _UNITS), key=len, reverse=True)) + r")(?![\w])", re.I)
@@ -185,6 +189,23 @@ def amounts_differ(claim: str, sentence: str) -> bool:
     return False
 
 
+def converted(claim: str, sentence: str) -> bool | None:
+    """Whether an amount of a claim is that of a sentence in another unit or another writing.
+
+    Args:
+        claim: What is said, such as `The lake is 12 miles long`.
+        sentence: The text that it is compared with.
+
+    Returns:
+        Whether `19 kilometres` are the same; nothing unless each has one amount, in different units of one dimension.
+    """
+    asked, given = quantities(claim), quantities(sentence)
+    if len(asked) != 1 or len(given) != 1 or not asked[0].dimension or asked[0].dimension != given[0].dimension:
+        return None
+    one, other = (_UNITS[each.unit][1] for each in (asked[0], given[0]))
+    return None if one == other else _fits(asked[0], given[0])
+
+
 def differ_beyond_rounding(asked: Quantity, given: Quantity) -> bool:
     """Whether two numbers differ, and the asked one is not the given one rounded: two million for 1.9 million."""
     if _fits(asked, given) or _fits(given, asked):
@@ -200,6 +221,12 @@ def quantifiers_differ(claim: str, sentence: str) -> bool:
     """Whether a claim says more, by `all`, `most`, `some` or `no`, than a sentence that has such a word, too."""
     asked, given = _level(claim), _level(sentence)
     return asked is not None and given is not None and (asked > given or (asked == 0) != (given == 0))
+
+
+def says_more(claim: str, sentence: str) -> bool:
+    """Whether a claim says of all what a sentence says of most or some."""
+    asked, given = _level(claim), _level(sentence)
+    return asked == len(_LEVELS) - 1 and given in (1, 2)
 
 
 def _level(text: str) -> int | None:

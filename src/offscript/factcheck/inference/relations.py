@@ -19,7 +19,8 @@ _IRREGULAR = {
         "beat": "beaten beats", "bite": "bit bitten", "buy": "bought", "catch": "caught", "choose": "chose chosen",
         "draw": "drew drawn", "drive": "drove driven", "eat": "ate eaten", "feed": "fed", "find": "found",
         "forgive": "forgave forgiven", "hear": "heard", "hold": "held", "hurt": "hurts", "know": "knew known",
-        "lead": "led", "leave": "left", "lend": "lent", "make": "made", "outsell": "outsold", "overtake": "overtook",
+        "lead": "led", "leave": "left", "lend": "lent", "lose": "lost", "make": "made", "outsell": "outsold",
+        "overtake": "overtook",
         "overthrow": "overthrew overthrown", "pay": "paid", "raise": "raised", "see": "saw seen", "seek": "sought",
         "sell": "sold", "send": "sent", "shoot": "shot", "steal": "stole stolen", "strike": "struck", "sue": "sued",
         "take": "took taken", "teach": "taught", "tell": "told", "understand": "understood", "win": "won",
@@ -62,7 +63,38 @@ _MUTUAL = frozenset(
     ]
 )
 """Verbs that say the same either way, or too little."""
-_INVERSE = {"follow": ("precede", -1), "succee": ("precede", -1), "preced": ("precede", 1), "defeat": ("beat", 1)}
+_INVERSE = {
+    "follow": ("precede", -1), "succee": ("precede", -1), "preced": ("precede", 1), "defeat": ("beat", 1),
+    "hir": ("employ", 1),
+}  # fmt: skip
+_CONVERSE = {
+    ("borrow", "from"): ("lend to", -1), ("buy", "from"): ("sell to", -1), ("import", "from"): ("export to", -1),
+    ("receiv", "from"): ("giv to", -1), ("inheri", "from"): ("leav to", -1),
+}  # fmt: skip
+"""Verbs with the word that names the other party, and the verb that says the same from there."""
+_TRANSFERS = frozenset(word for (verb, _), (other, _) in _CONVERSE.items() for word in (verb, other.split()[0]))
+_WITH_PARTICLE = {("los", "to"): ("beat", -1), ("work", "for"): ("employ", -1), ("win", "against"): ("beat", 1)}
+_NOUNS = {
+    noun: (kind, sign)
+    for kind, sides in {
+        "parent": ("parent mother father", "child daughter son"),
+        "grandparent": ("grandparent grandmother grandfather", "grandchild granddaughter grandson"),
+        "aunt": ("aunt uncle", "niece nephew"),
+        "teacher": ("teacher tutor mentor", "pupil student protégé disciple"),
+        "employ": ("employer boss", "employee"),
+        "precede": ("predecessor", "successor"),
+        "owner": ("owner", "subsidiary"),
+        "landlord": ("landlord", "tenant"),
+        "creditor": ("creditor", "debtor"),
+        "author": ("author", ""),
+        "founder": ("founder", ""),
+        "capital": ("capital", ""),
+        "murderer": ("murderer killer", "victim"),
+    }.items()
+    for sign, nouns in zip((1, -1), sides, strict=True)
+    for noun in nouns.split()
+}
+"""Nouns that relate two, `the mother of`, and those that say the same from the other side."""
 _COMPARED = (
     ("large larger big bigger great greater", "small smaller little"), ("old older early earlier", "young younger"),
     ("tall taller high higher", "short shorter low lower"), ("long longer", "short shorter"),
@@ -131,12 +163,17 @@ def direction(claim: str, sentence: str) -> int:
         `SAME`, `TURNED` if the two sides have changed places, or `UNKNOWN` where no relation is shared, the sides are
         not the same things, or either text holds a negation.
     """
-    if _NEGATION.search(claim) or _NEGATION.search(sentence):
+    if is_negated(claim) or is_negated(sentence):
         return UNKNOWN
     found = {
-        _sides(asked, given) for asked in relations(claim) for given in relations(sentence) if asked.kind == given.kind
+        _sides(asked, given) for asked in relations(claim) for given in relations(sentence) if _comparable(asked, given)
     } - {UNKNOWN}
     return found.pop() if len(found) == 1 else UNKNOWN
+
+
+def is_negated(text: str) -> bool:
+    """Whether a text holds a negation."""
+    return bool(_NEGATION.search(text))
 
 
 @functools.lru_cache(maxsize=1 << 10)
@@ -151,13 +188,14 @@ def relations(text: str) -> tuple[Relation, ...]:
             continue
         kind, sign, end = pivot
         first, second = _content(tokens[max(place - NEAR, 0) : place][::-1]), _content(tokens[end : end + NEAR])
-        others = [(kind, second)]
+        others = [(kind, sign, second)]
         for word in _LINKS & set(words[end : end + NEAR]):  # who sold it to whom
             after = words.index(word, end) + 1
-            others.append((f"{kind} {word}", _content(tokens[after : after + NEAR])))
-        for own, other in others:
+            own, turn = _CONVERSE.get((kind, word), (f"{kind} {word}", 1))
+            others.append((own, sign * turn, _content(tokens[after : after + NEAR])))
+        for own, way, other in others:
             if first and other:
-                sides = (first, other) if sign > 0 else (other, first)
+                sides = (first, other) if way > 0 else (other, first)
                 found.append(Relation(own, *sides, tuple(words[place:end])))
     return tuple(found)
 
@@ -171,7 +209,14 @@ def _pivot(tokens: Sequence[Token], words: Sequence[str], place: int) -> tuple[s
         number, sign = _COMPARATIVES[word]
         than = words.index("than", place + 1)
         return f"than {number} {' '.join(words[place + 1 : than])}", sign, than + 1
-    if tokens[place].tag != "VERB" or (stem := verb_stem(word)) in _MUTUAL:
+    if word in _NOUNS and words[place + 1 : place + 2] == ["of"]:
+        return *_NOUNS[word], place + 2
+    stem = verb_stem(word)
+    following_word = words[place + 1] if place + 1 < len(words) else ""
+    if (stem, following_word) in _WITH_PARTICLE:
+        return *_WITH_PARTICLE[stem, following_word], place + 2
+    transfer = stem in _TRANSFERS and not _LINKS.isdisjoint(words[place + 2 : place + NEAR])
+    if (tokens[place].tag != "VERB" and not transfer) or stem in _MUTUAL:  # taggers take `exports` for a noun
         return None
     kind, sign = _INVERSE.get(stem[:STEM], (stem, 1))
     following = tokens[place + 1] if place + 1 < len(tokens) else None
@@ -202,10 +247,18 @@ def _content(tokens: Sequence[Token]) -> frozenset[str]:
     return frozenset(found)
 
 
+def _comparable(asked: Relation, given: Relation) -> bool:
+    """Whether two relations are of one kind; `mother` and `father` are, but the one does not say the other."""
+    one, other = asked.words[0], given.words[0]
+    differ = one != other and one in _NOUNS and _NOUNS[one] == _NOUNS.get(other)
+    return asked.kind == given.kind and not differ
+
+
 def _sides(asked: Relation, given: Relation) -> int:
     """How the sides of two relations of the same kind meet."""
-    straight = bool(asked.first & given.first), bool(asked.second & given.second)
-    crossed = bool(asked.first & given.second), bool(asked.second & given.first)
-    if all(crossed) and not any(straight):
+    common = (asked.first & given.first) | (asked.second & given.second)  # `owes the farmer money`
+    crossed = bool(asked.first & given.second - common), bool(asked.second & given.first - common)
+    if all(crossed):
         return TURNED
+    straight = bool(asked.first & given.first), bool(asked.second & given.second)
     return SAME if all(straight) and not any(crossed) else UNKNOWN
