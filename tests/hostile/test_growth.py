@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from fuzzing.kinds import check_line, write
 from fuzzing.texts import CAT
@@ -23,6 +24,8 @@ from offscript.errors import OffscriptError
 from offscript.factcheck.documents import Document, read_documents
 from offscript.factcheck.documents.collections import printed_sentences
 from offscript.factcheck.documents.markup import plain_text
+from offscript.factcheck.inference.corrections import corrected
+from offscript.factcheck.inference.numbers import compared
 
 _DOUBLINGS = 3
 
@@ -100,6 +103,25 @@ SENTENCES: dict[str, Callable[[int], str]] = {
     "full stops": lambda n: "。" * n,
     "initials": lambda n: "A. " * n,
 }
+
+
+CLAIMS = ("The king reigned for ten years", "Haydn was born before Mozart", "It is at most 5 km long")
+LONG_SENTENCES: dict[str, Callable[[int], str]] = {
+    "years": lambda n: "from 1900 " * n,
+    "amounts": lambda n: "about 3 coins " * n,
+    "names": lambda n: "Haydn 1700 " * n,
+    "reports": lambda n: "reports that " * n,
+}
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+@pytest.mark.parametrize("name", LONG_SENTENCES)
+def test_rules_on_a_sentence_take_time_in_proportion_to_its_length(name: str, claim: str) -> None:
+    def judge(sentence: str) -> object:
+        compared(claim, sentence)
+        return corrected(claim, [sentence], np.array([[0.4, 0.3, 0.3]]), np.array([1.0]))
+
+    assert _growth(judge, LONG_SENTENCES[name]) < 2.5
 
 
 @pytest.mark.parametrize("split", [split_sentences, lambda text: Document("1", text=text).sentences()])

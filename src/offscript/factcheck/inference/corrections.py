@@ -32,6 +32,7 @@ SURE = 0.9  # the share of what supports or leaves open that another value in th
 FRAME = 4  # words that a claim and a sentence have to begin with alike
 _FRAMING = frozenset(["is", "are", "was", "were", "in", "on", "by", "borders"])
 _CONTINENT = re.compile(r"\b(?:Africa|Antarctica|Asia|Europe|(?:North|South) America|Oceania)\W*$")
+LONGEST = 80  # words of a sentence that rules are applied to; a longer one is a list, and tagging it would take seconds
 SHORT = 20  # words of a sentence up to which a hedge or another number is taken to be about what the claim says
 _WORD = re.compile(r"\w+")
 _SPAN = re.compile(r"\b(?:until|since|till)\b")  # bounds of a span: a year within it says nothing about its end
@@ -92,6 +93,8 @@ def corrected(claim: str, sentences: Sequence[str], probabilities: FloatArray, s
     """
     found = probabilities.copy()
     for place, sentence in enumerate(sentences):
+        if len(sentence.split()) > LONGEST:
+            continue
         side = _side(claim, sentence) if found[place, NEITHER] < 1.0 else None
         if side is not None:
             high, low = max(found[place, :2]), min(found[place, :2])
@@ -150,10 +153,12 @@ def _side(claim: str, sentence: str) -> int | None:
     way = direction(claim, sentence)
     if way == TURNED:
         return DISAGREE
-    for fit in (years_order(claim, sentence), span_fits(claim, sentence), converted(claim, sentence)):
-        if fit is not None and not is_negated(claim) and len(sentence.split()) <= SHORT:
-            return AGREE if fit else DISAGREE
-    contrary = opposed(claim, sentence) if way != SAME and len(sentence.split()) <= SHORT else None
+    short = len(sentence.split()) <= SHORT
+    if short and not is_negated(claim):
+        for fit in (years_order(claim, sentence), span_fits(claim, sentence), converted(claim, sentence)):
+            if fit is not None:
+                return AGREE if fit else DISAGREE
+    contrary = opposed(claim, sentence) if way != SAME and short else None
     if contrary is not None:
         return DISAGREE if contrary else AGREE
     share = _shared_rest(claim, sentence)
@@ -161,7 +166,7 @@ def _side(claim: str, sentence: str) -> int | None:
         return None
     fits, differs = compared(claim, sentence)
     if differs == 1.0 or amounts_differ(claim, sentence):
-        return DISAGREE if len(sentence.split()) <= SHORT else None
+        return DISAGREE if short else None
     bounded = fits == 1.0 and not _SPAN.search(claim) and any(_is_bound(each) for each in quantities(claim))
     sure = share == 1.0 and not differs and not is_hedged(sentence)
     return AGREE if sure and (way == SAME or bounded) else None

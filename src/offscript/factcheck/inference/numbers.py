@@ -86,6 +86,7 @@ _CENTURY = re.compile(
     r"\b(?:(?P<figure>[12]?\d)(?:st|nd|rd|th)|(?P<word>" + "|".join(ORDINALS) + r"))[ -]centur(?:y|ies)\b", re.I
 )
 YEARS = (1000, 2100)
+_BEFORE = 40  # characters before a number that may bound it; all of them would take quadratic time
 _DECADE = re.compile(r"['’]?s\b")
 _MARGIN = 0.1
 STEM = 6  # letters by which words are compared
@@ -144,7 +145,7 @@ def _read(text: str) -> list[tuple[Quantity, int]]:
         word = unit[1].lower() if unit else ""
         dimension, factor = _UNITS.get(word, ("", 1.0))
         value *= (_SCALES[scale[1].lower()] if scale else 1.0) * factor
-        low, high = _bounds(text[: match.start()].rstrip(), value)
+        low, high = _bounds(text[max(0, match.start() - _BEFORE) : match.start()].rstrip(), value)
         if year and _DECADE.match(text, match.end()):
             high = value + (99 if digits and digits.endswith("00") else 9)
         found.append((Quantity(value, low, high, year, dimension, word), (unit or scale or match).end()))
