@@ -1,7 +1,10 @@
 """The text GANs' convolutional discriminator (Zhang and LeCun 2015; Yu et al. 2017): real or generated?"""
 
-from typing import Literal
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
 
+import numpy as np
 import torch
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from torch import Tensor, nn
@@ -109,15 +112,15 @@ class ConvolutionalDiscriminator(nn.Module):
     def pooled(self, embedded: Tensor, kept: int = 0) -> Tensor:
         """The largest answer of every filter [rows, width], of windows that end after the first `kept` tokens."""
         rows, time, _ = embedded.shape
-        parts = []
-        for window, convolution in self._pairs():
-            if window > time:
-                parts.append(embedded.new_zeros(rows, convolution.out_features))
-                continue
-            read = embedded[:, max(0, kept + 1 - window) :]
-            weight, bias = convolution.weight, convolution.bias
-            # The bias and the rectifier commute with the maximum, and cost less after it.
-            parts.append((functional.linear(_windows(read, window), weight).amax(dim=1) + bias).relu())
+        weights = [convolution.weight for window, convolution in self._pairs() if window <= time]
+        largest = iter(_largest_answers(embedded, weights, kept))
+        # The bias and the rectifier commute with the maximum, and cost less after it.
+        parts = [
+            (next(largest) + convolution.bias).relu()
+            if window <= time
+            else embedded.new_zeros(rows, convolution.out_features)
+            for window, convolution in self._pairs()
+        ]
         return torch.cat(parts, dim=1)
 
     def latest(self, embedded: Tensor, read: int) -> Tensor:
@@ -153,3 +156,165 @@ class ConvolutionalDiscriminator(nn.Module):
 def _windows(embedded: Tensor, window: int) -> Tensor:
     """Every window of [rows, time, embedding] as one vector: [rows, time - window + 1, window * embedding]."""
     return embedded.unfold(1, window, 1).transpose(2, 3).flatten(2)
+
+
+def _largest_answers(embedded: Tensor, weights: Sequence[Tensor], kept: int) -> Sequence[Tensor]:
+    """The largest answer [rows, filters] to windows of [rows, time, embedding], for each of several widths.
+
+    The weights of a width are [filters, window * embedding]. Windows that end within the first `kept` positions do not
+    count. The three ways to compute it give the same maxima; the sparse one has the cheaper gradient.
+    """
+    compilable = embedded.dtype in (torch.float32, torch.float64) and not torch.is_autocast_enabled("cpu")
+    if embedded.device.type != "cpu" or not compilable:
+        return _plain_maxima(embedded, weights, kept)
+    if torch.is_grad_enabled() and any(each.requires_grad for each in (embedded, *weights)):
+        sparse: tuple[Tensor, ...] = _SparseMaxima.apply(embedded, kept, *weights)  # type: ignore[no-untyped-call]
+        return sparse
+    read = embedded.contiguous()
+    return [answers.amax(dim=over) for answers, over in (_answers(read, weight, kept) for weight in weights)]
+
+
+def _plain_maxima(embedded: Tensor, weights: Sequence[Tensor], kept: int) -> list[Tensor]:
+    """The definition, on any device, in operations that can be differentiated repeatedly."""
+    maxima = []
+    for weight in weights:
+        window = weight.shape[1] // embedded.shape[2]
+        read = _windows(embedded[:, _first_window(window, kept) :], window)
+        maxima.append(functional.linear(read, weight).amax(dim=1))
+    return maxima
+
+
+def _first_window(window: int, kept: int) -> int:
+    """Where the first window begins that ends after the first `kept` positions."""
+    return max(0, kept + 1 - window)
+
+
+def _answers(read: Tensor, weight: Tensor, kept: int) -> tuple[Tensor, int]:
+    """Every filter's answer to every window of contiguous [rows, time, embedding], and the dimension of the windows.
+
+    A window is one stretch of memory, so a product over all rows, or over all windows of a row, needs no copy of them.
+    The larger of the two numbers goes into the products: [windows, rows, filters] and 0, or [rows, windows, filters]
+    and 1.
+    """
+    rows, time, size = read.shape
+    first = _first_window(weight.shape[1] // size, kept)
+    shape, strides, over = (time + 1 - weight.shape[1] // size - first, rows), (size, time * size), 0
+    if shape[0] > rows:
+        shape, strides, over = shape[::-1], strides[::-1], 1
+    windows = read.as_strided((*shape, weight.shape[1]), (*strides, 1), read.storage_offset() + first * size)
+    return torch.bmm(windows, weight.t().expand(len(windows), -1, -1)), over
+
+
+class _SparseMaxima(torch.autograd.Function):
+    """As `_plain_maxima`, with a gradient that reads the windows of the maxima and no others.
+
+    A maximum passes its gradient to one window, so the gradient takes two vectors per row and filter instead of two
+    matrix products over all windows. Of tied windows the first takes all of it, where `amax` would give each a share.
+    Windows tie because they hold the same tokens: then the gradients of the weights and of the tokens' embeddings are
+    the same either way.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, embedded: Tensor, kept: int, *weights: Tensor) -> tuple[Tensor, ...]:
+        read, maxima, begins = embedded.contiguous(), [], []
+        for weight in weights:
+            answers, over = _answers(read, weight, kept)
+            maxima.append(answers.amax(dim=over))
+            begins.append(_first_places(answers, maxima[-1], over))
+            begins[-1] += _first_window(weight.shape[1] // read.shape[2], kept)
+        ctx.kept = kept
+        ctx.save_for_backward(embedded, *weights, *begins)
+        return tuple(maxima)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        embedded, *others = ctx.saved_tensors
+        weights, begins = others[: len(gradients)], others[len(gradients) :]
+        if torch.is_grad_enabled():  # create_graph: this gradient will be differentiated
+            of_embedded, *differentiable = _plain_gradients(embedded, weights, ctx.kept, gradients)
+            return of_embedded, None, *differentiable
+        flat, size = embedded.detach().contiguous().flatten(1), embedded.shape[2]  # [rows, time * size]
+        of_flat = torch.zeros_like(flat)
+        parts = zip(weights, gradients, begins, strict=True)
+        of_weights = [_add_gradients(flat, of_flat, size, *part) for part in parts]
+        return of_flat.view(embedded.shape), None, *of_weights
+
+
+def _plain_gradients(
+    embedded: Tensor, weights: Sequence[Tensor], kept: int, gradients: Sequence[Tensor]
+) -> list[Tensor | None]:
+    """Differentiable gradients of the plain maxima: of what was embedded, and of the weights."""
+    inputs = [embedded, *weights]
+    wanted = [each for each in inputs if each.requires_grad]
+    maxima = _plain_maxima(embedded, weights, kept)
+    found = iter(torch.autograd.grad(maxima, wanted, gradients, create_graph=True))
+    return [next(found) if each.requires_grad else None for each in inputs]
+
+
+def _first_places(answers: Tensor, maxima: Tensor, over: int) -> Tensor:
+    """Which window is the first to reach the maximum, [rows, filters]."""
+    places = torch.zeros(maxima.shape, dtype=torch.int32)
+    arrays = [answers, maxima, places]
+    if over == 0:  # rows and filters are one dimension to the loop
+        arrays = [answers.flatten(1)[None], maxima.flatten()[None], places.view(1, -1)]
+    find, _ = _compiled_loops()
+    find(*(each.numpy() for each in arrays))
+    return places
+
+
+def _add_gradients(
+    flat: Tensor, of_flat: Tensor, size: int, weight: Tensor, gradient: Tensor, begins: Tensor
+) -> Tensor:
+    """The gradient of one width's weights; that of the embedded tokens is added to `of_flat` [rows, time * size]."""
+    if weight.shape[1] == flat.shape[1]:  # one window per row: matrix products waste nothing
+        of_flat += gradient @ weight
+        return gradient.t() @ flat
+    of_weight = torch.zeros_like(weight)
+    _, add = _compiled_loops()
+    arrays = (flat, of_flat, weight.detach().contiguous(), of_weight, gradient.contiguous(), begins)
+    add(*(each.numpy() for each in arrays), size)
+    return of_weight
+
+
+@functools.cache
+def _compiled_loops() -> tuple[Callable[..., None], Callable[..., None]]:
+    from offscript._compiled import compiled  # late: it imports numba, which only training needs
+
+    return compiled(_find_first), compiled(_add_windows)
+
+
+def _find_first(answers: np.ndarray, maxima: np.ndarray, places: np.ndarray) -> None:
+    """The first of the middle dimension of answers [outer, windows, inner] that equals the maximum [outer, inner]."""
+    for outer in range(answers.shape[0]):
+        for window in range(answers.shape[1] - 1, -1, -1):
+            for inner in range(answers.shape[2]):
+                if answers[outer, window, inner] == maxima[outer, inner]:
+                    places[outer, inner] = window
+
+
+def _add_windows(
+    flat: np.ndarray,
+    of_flat: np.ndarray,
+    weight: np.ndarray,
+    of_weight: np.ndarray,
+    gradient: np.ndarray,
+    begins: np.ndarray,
+    size: int,
+) -> None:
+    """Add gradient * window to a filter's weights and gradient * weights to the window, per row and filter.
+
+    One filter at a time, so that its weights stay in the nearest cache. The order is fixed, and with it the rounding.
+    """
+    length = weight.shape[1]
+    for number in range(weight.shape[0]):
+        own, of_own = weight[number], of_weight[number]
+        for row in range(flat.shape[0]):
+            factor = gradient[row, number]
+            if factor == 0:  # the rectifier stopped it
+                continue
+            begin = begins[row, number] * size
+            window, of_window = flat[row, begin : begin + length], of_flat[row, begin : begin + length]
+            for index in range(length):
+                of_own[index] += factor * window[index]
+            for index in range(length):
+                of_window[index] += factor * own[index]
