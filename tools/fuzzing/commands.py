@@ -156,6 +156,7 @@ def _is_left_out(arguments: list[str]) -> bool:
     joined = "\n".join(arguments)
     return (
         any(word in joined for word in _LEFT_OUT)
+        or (arguments[0] == "audit" and "t.json" not in joined)  # the shipped model's audit takes minutes
         or any(each.startswith(("/", "~")) or ".." in each or "=/" in each or ",/" in each for each in arguments)
         or any(each.isdecimal() and _LARGEST < int(each[:20]) < 10**15 for each in arguments)
     )
