@@ -1,6 +1,7 @@
-"""Model files that could run code, pickles and configurations that name Python files: refused before they are read."""
+"""Model files that could run code or never end: pickles, configurations that name Python files, or endless layers."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ from offscript._files import is_there
 from offscript.errors import OffscriptError
 
 _CONFIGURATIONS = ("config.json", "tokenizer_config.json")
+MOST_LAYERS = 1000
 _PICKLES = {".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt"}
 
 
@@ -37,6 +39,28 @@ def refuse_pickles(place: Path) -> None:
                 why="opening one can run any code",
                 next="convert the weights to safetensors",
             )
+
+
+def refuse_endless_layers(folder: Path) -> None:
+    """Refuse a model whose configuration asks for more layers than any network has: making them would take hours."""
+    path = folder / "config.json"
+    most = max(_layer_counts(_parsed(path)), default=0)
+    if most > MOST_LAYERS:
+        raise OffscriptError(
+            f"{path} asks for {most:,} layers",
+            why=f"offscript builds at most {MOST_LAYERS:,}",
+            next="copy the file from where the model came from",
+        )
+
+
+def _layer_counts(configuration: Any) -> Iterator[int]:
+    """Whole numbers under keys that speak of layers, in a configuration and those within it."""
+    left = [configuration]
+    while left:
+        value = left.pop()
+        if isinstance(value, dict):
+            yield from (each for key, each in value.items() if "layer" in key and isinstance(each, int))
+            left += value.values()
 
 
 def hush_hub() -> None:

@@ -17,7 +17,7 @@ from safetensors import SafetensorError
 
 from offscript._files import cache_folder, is_there, sha256_of
 from offscript._specification import Setting
-from offscript._untrusted import hush_hub, refuse_pickles, refuse_remote_code
+from offscript._untrusted import hush_hub, refuse_endless_layers, refuse_pickles, refuse_remote_code
 from offscript.errors import OffscriptError, require_package
 from offscript.models.adapters import ADAPTER, base_of
 
@@ -179,10 +179,11 @@ def _code_policy(place: Mapping[str, Any], trust: Setting) -> dict[str, bool]:
 
 
 def _refuse_incomplete(folder: Path) -> None:
-    """Name what a folder lacks; `transformers` would ask the Hub for it, or load something else."""
+    """Name what a folder lacks or has too much of; `transformers` would ask the Hub for it, or never end."""
     if not any(folder.glob("*.safetensors")):
         refuse_pickles(folder)
     if (folder / CONFIGURATION).is_file():
+        refuse_endless_layers(folder)
         return
     if (folder / ADAPTER).is_file():
         raise OffscriptError(
