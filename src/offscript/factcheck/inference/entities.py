@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from offscript._types import FloatArray
 from offscript.factcheck.stance.tokens import STOP_WORDS
@@ -85,8 +86,13 @@ def names_of(text: str) -> frozenset[str]:
     Returns:
         The words in small letters, cut to `STEM` letters; what has several names goes by the first of them.
     """
+    return frozenset(_ALIASES.get(name, name) for name in (word.lower()[:STEM] for word in _naming_words(text)))
+
+
+def _naming_words(text: str) -> list[str]:
+    """The words of `names_of` as they are written."""
     matches = list(_WORD.finditer(text))
-    found = set()
+    found = []
     for place, match in enumerate(matches):
         word = match[0].removesuffix("'s").removesuffix("’s")
         lower = word.lower()
@@ -94,8 +100,8 @@ def names_of(text: str) -> frozenset[str]:
             continue
         if place == 0 and (lower in _OPENING or not _is_named(text, word, matches)):
             continue
-        found.add(lower[:STEM])
-    return frozenset(_ALIASES.get(name, name) for name in found)
+        found.append(word)
+    return found
 
 
 def _is_named(text: str, word: str, matches: Sequence[re.Match[str]]) -> bool:
@@ -120,6 +126,19 @@ def named_shares(claim: str, texts: Sequence[str]) -> FloatArray:
     forms = [_FORMS.get(name, (name,)) for name in names]
     counts = [sum(any(form in lower for form in own) for own in forms) for lower in map(str.lower, texts)]
     return np.array(counts, dtype=np.float64) / len(names)
+
+
+def about_others(claim: str, texts: Sequence[str]) -> NDArray[np.bool_]:
+    """Whether each text is about something else: it names something, but nothing that the claim names; [texts].
+
+    A text without a name says nothing about whom it is said of. Abbreviations do not tell, either: where a claim names
+    `COVID-19` or `DBP` alone, a text on the same thing may spell it out, or have said it before.
+    """
+    telling = any(word[1:].islower() for word in _naming_words(claim))
+    if not telling:
+        return np.zeros(len(texts), dtype=np.bool_)
+    missing = named_shares(claim, texts) == 0
+    return np.array([bool(none) and bool(names_of(text)) for none, text in zip(missing, texts, strict=True)], np.bool_)
 
 
 def title_shares(claim: str, titles: Sequence[str]) -> FloatArray:

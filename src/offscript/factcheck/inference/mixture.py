@@ -11,8 +11,9 @@ from offscript.errors import OffscriptError
 from offscript.factcheck.inference.almanac import SOURCE as ALMANAC
 from offscript.factcheck.inference.almanac import almanac_examples
 from offscript.factcheck.inference.augmentation import augmented
+from offscript.factcheck.inference.collections import read_collections
 from offscript.factcheck.inference.examples import LABELS, Example, read_pairs
-from offscript.factcheck.inference.fever import fever_examples, read_fever_training, true_titles
+from offscript.factcheck.inference.fever import fever_examples, read_fever_training, titled, true_titles
 from offscript.factcheck.inference.strangers import strangers
 from offscript.factcheck.inference.templates import made_up
 
@@ -44,10 +45,18 @@ SETS: dict[str, PairSet] = {
     "scitail": PairSet("nli-scitail/scitail.jsonl.xz", 8_000, "Apache-2.0"),
     "creak": PairSet("creak/train.jsonl.xz", 5_000, "MIT"),
 }
+COLLECTIONS = {
+    "scifact": "CC BY 4.0, ODC-By 1.0",
+    "check-covid": "MIT",
+    "fool-me-twice": "Apache-2.0, CC BY-SA",
+}
+"""Collections with a part to train on (`Collection.teaching`), and their licences."""
+
 LICENCES = {
     FEVER: "CC BY-SA 3.0",
     ALMANAC: "GeoNames CC BY 4.0, Unicode CLDR, MIT, Wikipedia CC BY-SA 3.0",
     **{name: each.licence for name, each in SETS.items()},
+    **COLLECTIONS,
 }
 
 
@@ -80,7 +89,7 @@ def mixture(folder: Path, shares: Mapping[str, float], count: int, *, fever_clai
 
 def check_sources(shares: Mapping[str, float]) -> None:
     """Refuse a source that there is not."""
-    known = (*DRAWN, *SETS)
+    known = (*DRAWN, *SETS, *COLLECTIONS)
     if unknown := set(shares) - set(known):
         raise OffscriptError(f"no source {sorted(unknown)[0]!r}", next=f"choose from {', '.join(known)}")
 
@@ -120,12 +129,23 @@ def _own_pools(
             pool = balanced(list(read_pairs(folder / each.path, name)), each.most, random)
             wikipedia += pool if name.startswith("wikipedia") else []
             yield name, pool
+    for collection in read_collections(folder, [name for name in COLLECTIONS if shares.get(name)]):
+        yield collection.name, as_checked(collection.teaching, random)
     if shares.get(WIKIPEDIA_MADE):
         made = augmented(balanced(wikipedia, _REWRITTEN, random), seed=seeds[WIKIPEDIA_MADE])
         yield WIKIPEDIA_MADE, [each for each in made if not each.source.endswith("+negation")]
     if shares.get(ALMANAC):
         yield ALMANAC, list(almanac_examples(_ALMANAC, seed=seeds[ALMANAC]))
     yield TEMPLATES, list(made_up(_MADE_UP, seed=seeds[TEMPLATES]))
+
+
+def as_checked(examples: Sequence[Example], random: np.random.Generator) -> list[Example]:
+    """Examples as a checker reads them: all sentences as one text, half of the time after the document's title."""
+    named = random.random(len(examples)) < 0.5
+    return [
+        each._replace(evidence=(titled(each.title, each.evidence[0]), *each.evidence[1:])) if first else each
+        for each, first in zip(examples, named, strict=True)
+    ]
 
 
 def balanced(examples: Sequence[Example], most: int, random: np.random.Generator) -> list[Example]:

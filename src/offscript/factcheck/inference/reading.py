@@ -8,7 +8,7 @@ import numpy as np
 from offscript._types import FloatArray
 from offscript.factcheck.checked import CheckedDocument, CheckedSentence, Reading
 from offscript.factcheck.inference.context import in_document
-from offscript.factcheck.inference.entities import named_shares
+from offscript.factcheck.inference.entities import about_others, named_shares
 from offscript.factcheck.inference.stance import InferenceStance, shared_words
 from offscript.factcheck.sources import Found
 from offscript.factcheck.stance.stance import UNRELATED, Stance
@@ -24,8 +24,8 @@ class InferenceReader:
     """Reads documents for a claim; what a sentence is about decides whether it can settle anything.
 
     A sentence is read after its document's title where it does not name that itself. The title never counts against
-    it: a document may be called anything. A sentence that has none of the claim's names, by itself or by its title,
-    settles nothing, whatever the model says: another town's mayor is no evidence about this one's.
+    it: a document may be called anything. A sentence that names others and nothing that the claim names, by itself or
+    by its title, settles nothing, whatever the model says: another town's mayor is no evidence about this one's.
     """
 
     def __init__(
@@ -57,9 +57,9 @@ class InferenceReader:
         return Reading(documents, lambda: self._together(claim, texts, chosen, rows, likeness))
 
     def _judged(self, claim: str, texts: Sequence[str]) -> FloatArray:
-        """Stances of texts [texts, 4]; those that name nothing of the claim take no side."""
+        """Stances of texts [texts, 4]; those about something else take no side."""
         rows = self._stance.of_sentences(claim, texts)
-        astray = named_shares(claim, texts) == 0
+        astray = about_others(claim, texts)
         rows[astray, SIDE + 1] += rows[astray, :SIDE].sum(axis=1)
         rows[astray, :SIDE] = 0.0
         return rows
