@@ -104,3 +104,18 @@ def test_changes_leave_out_what_no_test_should_notice(monkeypatch: pytest.Monkey
     names: dict[str, Any] = {"dataclass": lambda **_: lambda given: given}
     exec(changed.code(), names)
     assert names["middle"](4) == -8
+
+
+def test_weights_are_averaged_by_their_shares(repository_tool: Tool, tmp_path: Path) -> None:
+    from offscript.factcheck.inference.model import ASSET, GRAPH
+    from offscript.factcheck.inference.served_weights import served_weights
+
+    tool = repository_tool("average_inference")
+    other = tmp_path / GRAPH
+    other.write_bytes((ASSET / GRAPH).read_bytes())
+    whole = served_weights(ASSET / GRAPH)
+    found = tool.averaged({ASSET: 0.25, tmp_path: 0.75})
+    assert found.keys() == whole.keys()
+    assert all(float(abs(found[name].numpy() - whole[name]).max()) < 1e-6 for name in whole)
+    with pytest.raises(SystemExit, match=r"add up to 0\.75, not to 1"):
+        tool.averaged({ASSET: 0.25, tmp_path: 0.5})
