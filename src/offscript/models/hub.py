@@ -101,6 +101,8 @@ class HubLanguageModel(LanguageModel):
         first = self._opening[-1] if self._opening else None
         self.vocabulary = HubVocabulary(tokenizer, size=size, name=name, start=first)
         self._keeps_logits = "logits_to_keep" in inspect.signature(network.forward).parameters
+        # Some processors pack few-bit weights anew at the first pass, which changes their bytes but not the model.
+        self._hash_as_loaded = weight_hash_of(network) if load is not None else None
 
     @classmethod
     def load(
@@ -145,7 +147,7 @@ class HubLanguageModel(LanguageModel):
 
     @property
     def weight_hash(self) -> str:
-        weights, opening = weight_hash_of(self.network), self._opening
+        weights, opening = self._hash_as_loaded or weight_hash_of(self.network), self._opening
         if not opening:
             return weights
         read = opening[0] if len(opening) == 1 else opening

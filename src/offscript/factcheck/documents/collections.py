@@ -17,7 +17,7 @@ from offscript.factcheck.documents.markup import Elements, plain_text, without_t
 
 _CRANFIELD_TAG = re.compile(r"\.([A-Z])(?:\s+(.*))?\s*$")
 _TREC_FIELDS = {name: Elements(name) for name in ("DOCNO", "TITLE", "HEADLINE", "TEXT", "DATE")}
-_QUOTED = {quote: re.compile(rf"([^{quote}\\]*(?:\\.[^{quote}\\]*)*){quote}", re.DOTALL) for quote in "'\""}
+_STOPS = {quote: re.compile(rf"\\.|{quote}", re.DOTALL) for quote in "'\""}
 _ESCAPE = re.compile(r"\\(.)")
 _ARTICLES = "0"  # the name space of articles
 # The elements of a dump that count, and the one that each stands in.
@@ -126,13 +126,19 @@ def printed_sentences(printed: str) -> list[str]:
     """The strings of a printed array: quoted with either sign, divided by white space."""
     sentences, position, signs = [], 0, "'\""
     while sign := re.compile(f"[{signs}]").search(printed, position) if signs else None:
-        string = _QUOTED[sign[0]].match(printed, sign.end())
-        if string is None:  # then no later one is closed either
+        end = _closing_quote(printed, sign[0], sign.end())
+        if end is None:  # then no later one is closed either
             signs = signs.replace(sign[0], "")
         else:
-            sentences.append(_ESCAPE.sub(_unescaped, string[1]))
-            position = string.end()
+            sentences.append(_ESCAPE.sub(_unescaped, printed[sign.end() : end]))
+            position = end + 1
     return sentences
+
+
+def _closing_quote(printed: str, quote: str, start: int) -> int | None:
+    """Where a string ends; one pattern for all of it would keep a place to go back to for every escape."""
+    stops = (stop.start() for stop in _STOPS[quote].finditer(printed, start) if stop[0] == quote)
+    return next(stops, None)
 
 
 def _unescaped(escape: re.Match[str]) -> str:
