@@ -257,3 +257,11 @@ def test_recovery_needs_texts_with_a_prefix_and_an_n_gram(longest: int, enough: 
     subject = Subject(STUDENT, corpus=[str(text)])
     subject.__dict__["usual_length"] = lambda samples: longest
     assert (Recovery().missing(subject, {}) is None) is enough
+
+
+def test_gold_tokens_of_an_oracle_end_where_it_ends() -> None:
+    subject = Subject(STUDENT, "offscript/news", seed=3)
+    rows = subject.tokens(count=30, length=40)
+    assert rows == generate(subject.required_oracle, 30, 40, seed=(3, 1), stop_at_end=True).rows()
+    assert min(map(len, rows)) < 40
+

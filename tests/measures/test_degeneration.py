@@ -20,10 +20,12 @@ from offscript.measures.degeneration.loops import (
     loop_of,
     seen_before,
 )
+from offscript.measures.measurement import Measurement
 from offscript.measures.question import Silent
 from offscript.measures.subject import Subject
 from offscript.models.language_model import HistoryModel
 from offscript.sampling import generate
+from offscript.statistics import Estimate, Interval
 
 SIZE, END = 12, 0
 
@@ -172,6 +174,7 @@ def test_few_texts_leave_it_open_and_many_settle_it(samples: int, status: str) -
     finding = asked.conclude(figures, asked.tests(figures))
     assert finding is not None
     assert finding.status == status
+    assert finding.sentence.endswith(" At most 2% more than real text.") is (status == "fine")
 
 
 def test_without_real_text_shares_are_held_to_one_of_fifty() -> None:
@@ -206,3 +209,13 @@ def test_prompts_that_leave_nothing_to_write_are_refused() -> None:
         measure_degeneration(model, [[1, 2, 3]] * 4, samplers=["greedy"], samples=4, prefix=3, length=3, seed=1)
     with pytest.raises(OffscriptError, match="shorter --prefix"):
         measure_degeneration(model, [[1, 2, 3]] * 4, samplers=["greedy"], samples=4, prefix=4, length=9, seed=1)
+
+
+def test_few_degenerate_texts_are_compared_with_none_where_no_real_text_is_known() -> None:
+    estimate = Estimate(0.0, 0.0, Interval(0.0, 0.01, 0.95, "test"))
+    shared = {"question": "degeneration", "seed": 1, "seconds": 0.0, "recipe": {}}
+    entry = Measurement.of(estimate, name="ancestral.degenerate", n=400, **shared)
+    finding = Degeneration().conclude({entry.name: entry}, {"ancestral": 1.0})
+    assert finding is not None
+    assert finding.status == "fine"
+    assert finding.sentence.endswith(" At most 2% more degenerate.")

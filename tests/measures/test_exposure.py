@@ -14,6 +14,7 @@ from offscript.corpora.vocabularies import WordVocabulary
 from offscript.errors import OffscriptError
 from offscript.measures.distances import DISTANCES
 from offscript.measures.exposure.conditional import conditional_deviations, conditional_figures
+from offscript.measures.enumeration import levels
 from offscript.measures.exposure.estimation import measure_exposure, measure_exposure_exactly
 from offscript.measures.exposure.marginal import Averages, Marginals, marginal_figures
 from offscript.measures.measurement import Measurement, plan_samples
@@ -471,6 +472,13 @@ def test_bad_input_is_refused(model: Any, oracle: Any, changes: dict[str, Any], 
     settings: dict[str, Any] = {"samples": 10, "length": 4, "seed": 1, **changes}
     with pytest.raises(OffscriptError, match=message):
         measure_exposure(model, oracle, **settings)
+
+
+def test_sequences_of_one_token_are_enumerated_and_those_of_none_are_not() -> None:
+    (level,) = levels(small_lstm(1), small_lstm(2), 1)
+    assert level.length == 0
+    with pytest.raises(OffscriptError, match="cannot enumerate sequences of 0 tokens"):
+        next(levels(small_lstm(1), small_lstm(2), 0))
 
 
 def test_enumeration_of_too_much_is_refused() -> None:

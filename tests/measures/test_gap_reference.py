@@ -95,6 +95,7 @@ def test_a_partition_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Partition.of(text, 10, expected=20000.0).bands.shape[1] == 3
     small = Partition.of(torch.tensor([0, 0, 1]), 2, expected=1e9)
     assert len(small) == 2
+    assert small.singles.tolist() == [0]  # one of two stands alone, and the other is the band
 
 
 def test_the_gap_is_that_of_averages_over_windows() -> None:

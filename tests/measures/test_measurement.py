@@ -2,6 +2,7 @@ import dataclasses
 import hashlib
 import json
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -193,3 +194,10 @@ def test_independent_items_contribute() -> None:
     ).contributions()
     assert contributions is not None
     np.testing.assert_allclose(contributions, items)
+
+
+def test_a_measurement_is_made_from_names() -> None:
+    fields = ("likelihood", "nll", 1.0, 0.1, Interval(0.8, 1.2, 0.95, "test"), 9, 1, 0.0, {})
+    make: Any = Measurement
+    with pytest.raises(TypeError, match="positional argument"):
+        make(*fields)

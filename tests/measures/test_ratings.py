@@ -15,6 +15,7 @@ from offscript.measures.ratings.comparisons import compare_systems
 from offscript.measures.ratings.estimation import convergence, filter_by_time, mean_figures
 from offscript.measures.ratings.huse import estimate_huse
 from offscript.measures.registry import question
+from offscript.statistics import crossed_mean
 
 
 def measured(source: Path, **settings: Any) -> Answer:
@@ -164,3 +165,13 @@ def test_ratings_of_categories_and_of_one_rater(tmp_path: Path) -> None:
     assert set(figures(measured(path))) == {"alpha_nominal", "kappa"}
     path.write_text("item,rater,rating\na,x,1\nb,x,2\nc,x,4\n", encoding="utf-8")
     assert set(figures(measured(path))) == {"mean.all"}
+
+
+@pytest.mark.parametrize(("items", "raters"), [(("a", "b"), ("x", "x")), (("a", "a"), ("x", "y"))])
+def test_two_ratings_of_two_items_or_by_two_raters_have_a_mean(items: tuple[str, ...], raters: tuple[str, ...]) -> None:
+    rows = [{"item": item, "rater": rater, "rating": place} for place, (item, rater) in enumerate(zip(items, raters, strict=True))]
+    ratings = ratings_of([{**row, "system": "s"} for row in rows])
+    (figure,) = mean_figures(ratings, "mean", seed=None).values()
+    assert figure.estimate == crossed_mean([0.0, 1.0], items, raters)
+    alone = ratings_of([{"item": "a", "rater": "x", "rating": 1, "system": "s"}])
+    assert mean_figures(alone, "mean", seed=None) == {}

@@ -2,6 +2,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,11 @@ from offscript.corpora.vocabularies import WordVocabulary
 from offscript.errors import OffscriptError
 from offscript.measures.bleu import sentence_bleu
 from offscript.measures.measurement import Measurement
+from offscript.measures.question import Silent
+from offscript.measures.recovery import Recovery, RecoverySettings
 from offscript.measures.recovery import estimation as recovery
 from offscript.measures.recovery.estimation import PAPER_SOURCES, continuations, measure_recovery, side_by_side
+from offscript.measures.subject import Subject
 from offscript.models.language_model import LanguageModel, Scored, State, checked_positions, preceded_by_start
 
 
@@ -221,3 +225,17 @@ def test_the_shortest_prefix_and_the_shortest_sequence_are_measured() -> None:
     assert len(found) > 0
     with pytest.raises(OffscriptError, match="sequences of 2 tokens with a prefix of 1"):
         measure_recovery(MODEL, ORACLE, sources=["data"], **{**shortest, "length": 2})
+
+
+@pytest.mark.parametrize("show", [1, 2, 3])
+def test_four_sentences_give_two_prefixes_to_measure_and_to_show(show: int, tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("\n".join(["w2 " * 12] * 4), encoding="utf-8")
+    subject = Subject(Chain([[1.0, 0.0, 0.0]] * 4), corpus=[str(text)])
+    settings = RecoverySettings(samples=10, length=12, prefix=4, show=show, sources=("data", "shuffled"))
+    answer = Recovery().measure(subject, settings, Silent())
+    row = "w2 w2 w2 w2 → w0 w0 w0 w0 w0 w0 w0 w0"
+    assert answer.details["continuations"] == [{"data": row, "shuffled": row}] * min(show, 2)
+    assert {entry.name: entry.value for entry in answer.measurements} == {
+        "bleu_gap.shuffled": 0.0, "corpus_bleu_4.data": 0.0, "corpus_bleu_4.shuffled": 0.0,
+    }  # fmt: skip

@@ -69,6 +69,11 @@ def test_the_score_is_symmetric_between_0_and_1_and_1_for_equals(weights: list[t
     assert (divergence_frontier(first, second) >= -1e-12).all()
 
 
+def test_the_score_of_equals_is_1_at_most_whatever_is_rounded() -> None:
+    shares = np.array([0.31402180243292244, 0.31308828253841064, 0.20518024798143578, 0.1677096670472311])
+    assert mauve(shares, shares) <= 1  # the sum of the area's parts is 1 + 2e-16
+
+
 def test_distributions_that_share_nothing_score_next_to_nothing() -> None:
     assert mauve(np.array([1.0, 0.0]), np.array([0.0, 1.0])) < 0.05
 
@@ -315,3 +320,4 @@ def test_how_many_texts_and_clusters() -> None:
         measure_distance(vectors[0], vectors[1, :19], seed=1)
     same = measure_distance(vectors[0], vectors[0], seed=1, exchanges=10)
     assert same.figures["mauve"].estimate.value == pytest.approx(1.0)
+    assert same.figures["told_apart"].per_item == pytest.approx(np.full(10, 0.5))  # all scores are 0

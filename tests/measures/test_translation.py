@@ -182,3 +182,19 @@ def test_bleu_is_sacrebleus_and_its_interval_covers_it(pairs: list[SentencePair]
     assert estimate.value == pytest.approx(corpus_bleu(outputs, references).score, abs=1e-9)
     assert estimate.interval.lower < estimate.value < estimate.interval.upper
     assert sentence_bleu("a b c d", "a b c d") == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(("long", "known"), [(3, False), (4, True)])
+def test_four_translations_beyond_the_prefix_have_a_cost(pairs: list[SentencePair], long: int, known: bool) -> None:
+    some = [SentencePair(pair.source if n < long else "w1", pair.target) for n, pair in enumerate(pairs[:8])]
+    found = measure_translation(Copier(), some, seed=1, length=20, kinds=["normal"])
+    assert ("nll.normal" in {entry.name for entry in found.measurements}) is known
+
+
+@pytest.mark.parametrize(("rich", "known"), [(3, False), (4, True)])
+def test_four_references_rich_in_content_are_enough(rich: int, known: bool) -> None:
+    targets = [" ".join(WORDS[10 * n : 10 * n + (6 if n < rich else 5)]) for n in range(8)]  # three after the prefix
+    found = measure_translation(
+        Copier(), [SentencePair(text, text) for text in targets], seed=1, length=20, kinds=["data"]
+    )
+    assert ("hallucinated.data" in {entry.name for entry in found.measurements}) is known

@@ -30,6 +30,7 @@ from offscript.statistics import (
     share_difference,
     student_interval,
 )
+from offscript.statistics.means import RUNS
 
 
 def test_contributions_of_a_mean_are_its_items() -> None:
@@ -139,6 +140,13 @@ def test_a_difference_of_runs_is_welchs() -> None:
     found = independent_difference(student_interval(first), student_interval(np.array(second))).interval
     welch = scipy.stats.ttest_ind(first, second, equal_var=False).confidence_interval()
     assert (found.lower, found.upper) == pytest.approx((welch.low, welch.high))
+
+
+def test_runs_with_bounds_beyond_doubt_are_not_narrowed() -> None:
+    first = Estimate(5.0, 1.0, Interval(2.0, 9.0, 1.0, RUNS))
+    second = Estimate(1.0, 1.0, Interval(0.0, 5.0, 1.0, RUNS))
+    found = independent_difference(first, second).interval
+    assert (found.lower, found.upper, found.level) == pytest.approx((-1.0, 4 + math.sqrt(17), 1.0))
 
 
 def test_a_difference_of_four_and_of_eleven_runs_is_not_narrowed() -> None:

@@ -217,7 +217,8 @@ def test_measurements_carry_names_recipe_and_items(tests: list[AssociationTest])
     assert found["ss"].per_item.tolist() == [100.0] * 3  # a term each
     assert found["lms"].recipe["model"] == "x"
     assert found["lms"].recipe["data"]["tests"] == 7
-    assert (found["lms"].higher_is_better, found["ss"].higher_is_better) == (True, None)
+    better = {name: found[name].higher_is_better for name in ("lms", "ss", "icat", "ties")}
+    assert better == {"lms": True, "ss": None, "icat": True, "ties": False}
 
 
 def test_terms_are_the_items_behind_the_scores(many_tests: list[AssociationTest]) -> None:

@@ -215,6 +215,6 @@ def _told_apart(vectors: FloatArray, n: int, draws: np.random.Generator) -> tupl
     ridge = _RIDGE * max(float(np.trace(spread)) / len(spread), 1e-12)
     weights = np.linalg.solve(spread + ridge * np.eye(len(spread)), means[0] - means[1])
     scores = (vectors - (means[0] + means[1]) / 2) @ weights
-    right = ((scores[:n] > 0).astype(float) + (scores[n:] < 0) + 0.5 * ((scores[:n] == 0) + (scores[n:] == 0))) / 2
+    right = (2 + np.sign(scores[:n]) - np.sign(scores[n:])) / 4  # of both texts of a pair; a score of 0 is half right
     estimate = within(mean_interval(right[~learned], share=False), 0, 1)
     return Figure(estimate, None, right[~learned]), np.where(np.tile(learned, 2), np.nan, scores)
