@@ -11,7 +11,8 @@ parts up in these proportions. Its own evaluation after each epoch is left out.
 Two floors are given, at the speed of one large matrix product that is timed in turn with the rest: the multiplications
 of the plain formulas, and those that are left where a maximum passes its gradient to one window only and windows within
 a prefix are read once. The gradient of the maxima adds vectors instead of multiplying matrices and cannot reach that
-speed.
+speed. Where the processor has instructions for bfloat16, a third side is the same epoch with the factors of the
+discriminator's matrix products in that precision (`discriminator_bfloat16: auto`); the floors are those of float32.
 """
 
 import argparse
@@ -27,7 +28,7 @@ from _side_by_side import Seconds, side_by_side
 from torch.nn import functional
 
 from offscript.corpora import WordVocabulary
-from offscript.learning import Fleet, OptimiserSettings, update
+from offscript.learning import Fleet, OptimiserSettings, in_bfloat16, update
 from offscript.models.discriminator import ORIGINAL_FILTERS, ORIGINAL_WINDOWS, ConvolutionSettings
 from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
 from offscript.training.adversarial import AdversarialSettings, SeqGAN
@@ -37,6 +38,7 @@ SIZE, HIDDEN, LENGTH, BATCH, EMBEDDING = 5000, 32, 20, 64, 64
 DRAWS, UPDATES = 4 * 10_000, 4 * 2 * (20_000 // BATCH)
 """Of an epoch: sequences drawn for the discriminator, and its updates."""
 
+PEER = "TextGAN-PyTorch"
 PRODUCT, PRODUCT_SIZES, PRODUCT_REPEATS = "large product", (1024, 640, 1024), 10
 
 Parts = dict[str, Callable[[], Any]]
@@ -55,8 +57,10 @@ def main() -> None:
     torch.set_num_threads(1)
     torch.manual_seed(1)
     sides = {"offscript": ours(asked.roll_outs, asked.batches)}
+    if in_bfloat16("auto", torch.device("cpu")):
+        sides["in bfloat16"] = ours(asked.roll_outs, asked.batches, bfloat16=True)
     if asked.textgan is not None:
-        sides["TextGAN-PyTorch"] = theirs(asked.textgan, asked.roll_outs, asked.batches)
+        sides[PEER] = theirs(asked.textgan, asked.roll_outs, asked.batches)
     runs = {f"{side}/{part}": run for side, parts in sides.items() for part, run in parts.items()}
     times = side_by_side({**runs, PRODUCT: large_product()}, asked.repeats)
     report(sides, times, asked.batches, asked.roll_outs)
@@ -73,12 +77,15 @@ def report(sides: dict[str, Parts], times: dict[str, Seconds], batches: int, rol
         epochs[f"{name} floor"] = {part: count / speed for part, count in counts.items()}
     for own in epochs.values():
         own["epoch"] = sum(own.values())
-    print("processor seconds of an epoch  " + "".join(f"{name:>18}" for name in [*epochs, "ratio", "of reduced floor"]))
+    ours = [side for side in sides if side != PEER]
+    ratios = [f"{PEER} / {side}" for side in ours] if PEER in sides else []
+    print("".join(f"{name:>31}" for name in ["processor seconds of an epoch", *epochs, *ratios]))
     for part in [*often, "epoch"]:
-        mine, near = epochs["offscript"][part], epochs["offscript"][part] / epochs["reduced floor"][part]
-        ratio = f"{epochs['TextGAN-PyTorch'][part] / mine:.2f}" if len(sides) > 1 else "-"
-        taken = "".join(f"{own[part]:18.1f}" for own in epochs.values())
-        print(f"{part:31}{taken}{ratio:>18}{near:18.2f}")
+        taken = "".join(f"{own[part]:31.1f}" for own in epochs.values())
+        faster = "".join(f"{epochs[PEER][part] / epochs[side][part]:31.2f}" for side in ours[: len(ratios)])
+        print(f"{part:>31}{taken}{faster}")
+    near = epochs["offscript"]["epoch"] / epochs["reduced floor"]["epoch"]
+    print(f"offscript takes {near:.2f} times the reduced floor")
     print(f"a large matrix product: {speed / 1e9:.1f} billion multiplications per second")
 
 
@@ -89,8 +96,8 @@ def large_product() -> Callable[[], Any]:
     return lambda: [left @ right for _ in range(PRODUCT_REPEATS)]
 
 
-def ours(roll_outs: int, batches: int) -> Parts:
-    """The parts of an epoch, with the package's own algorithm."""
+def ours(roll_outs: int, batches: int, bfloat16: bool = False) -> Parts:
+    """The parts of an epoch, with the package's own algorithm; its discriminator may learn in bfloat16."""
     vocabulary = WordVocabulary([f"word{index}" for index in range(SIZE)], end=None, unknown=None)
     model = LSTMLanguageModel(vocabulary, LSTMSettings(hidden=HIDDEN, embedding=HIDDEN))
     sizes = ConvolutionSettings(
@@ -109,7 +116,9 @@ def ours(roll_outs: int, batches: int) -> Parts:
         for part in data.split(BATCH // 2):
             # As theirs, the data stand for draws too. A batch that can be told apart would be learnt by heart within
             # 20 updates; half of the gradients are 0 then, and the sparse gradient skips those.
-            update(algorithm._optimiser, algorithm.discriminator_loss(part, part))
+            with algorithm.discriminator.bfloat16_products(bfloat16):
+                loss = algorithm.discriminator_loss(part, part)
+            update(algorithm._optimiser, loss)
         algorithm.discriminator.eval()
 
     def generator() -> None:

@@ -28,6 +28,11 @@ def elementwise(function: Function) -> Function:
     return _compiled(function, error_model="numpy", fastmath={"contract"})
 
 
+def multiplying(function: Function) -> Function:
+    """Compile loops that add products in a fixed order; a product and its addition may be rounded once."""
+    return _compiled(function, fastmath={"contract"})
+
+
 def summing(function: Function) -> Function:
     """Compile loops that add up what `elementwise` functions give, in any order."""
     return _compiled(function, error_model="numpy", fastmath={"contract", "reassoc", "nsz"})

@@ -264,4 +264,3 @@ def test_gold_tokens_of_an_oracle_end_where_it_ends() -> None:
     rows = subject.tokens(count=30, length=40)
     assert rows == generate(subject.required_oracle, 30, 40, seed=(3, 1), stop_at_end=True).rows()
     assert min(map(len, rows)) < 40
-

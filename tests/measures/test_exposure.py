@@ -13,8 +13,8 @@ from torch import Tensor
 from offscript.corpora.vocabularies import WordVocabulary
 from offscript.errors import OffscriptError
 from offscript.measures.distances import DISTANCES
-from offscript.measures.exposure.conditional import conditional_deviations, conditional_figures
 from offscript.measures.enumeration import levels
+from offscript.measures.exposure.conditional import conditional_deviations, conditional_figures
 from offscript.measures.exposure.estimation import measure_exposure, measure_exposure_exactly
 from offscript.measures.exposure.marginal import Averages, Marginals, marginal_figures
 from offscript.measures.measurement import Measurement, plan_samples

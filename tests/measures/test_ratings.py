@@ -169,7 +169,10 @@ def test_ratings_of_categories_and_of_one_rater(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("items", "raters"), [(("a", "b"), ("x", "x")), (("a", "a"), ("x", "y"))])
 def test_two_ratings_of_two_items_or_by_two_raters_have_a_mean(items: tuple[str, ...], raters: tuple[str, ...]) -> None:
-    rows = [{"item": item, "rater": rater, "rating": place} for place, (item, rater) in enumerate(zip(items, raters, strict=True))]
+    rows = [
+        {"item": item, "rater": rater, "rating": place}
+        for place, (item, rater) in enumerate(zip(items, raters, strict=True))
+    ]
     ratings = ratings_of([{**row, "system": "s"} for row in rows])
     (figure,) = mean_figures(ratings, "mean", seed=None).values()
     assert figure.estimate == crossed_mean([0.0, 1.0], items, raters)

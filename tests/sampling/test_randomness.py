@@ -167,6 +167,34 @@ def test_blocks_draw_what_the_whole_row_draws(size: int, rows: int, seed: int, z
     assert bool((weights[chosen, drawn] > 0).all())
 
 
+@pytest.mark.parametrize("exact", [torch.float32, torch.float64])
+@pytest.mark.parametrize("size", [1, 31, 32, 33, 200, 5000])
+def test_draws_by_blocks_have_the_models_shares(size: int, exact: torch.dtype) -> None:
+    """Chi-square over 40,000 draws, on the path of processors and on that of other devices; far logits do no harm."""
+    generator = torch.Generator().manual_seed(size)
+    logits = torch.randn(2, size, generator=generator, dtype=torch.float64) * 2 + 300
+    logits[1, size // 2 :] = logits[1, size // 2 :] if size == 1 else NEVER
+    uniform = torch.rand(40_000, generator=generator, dtype=torch.float64)
+    for row in range(2):
+        places = draw_of_rows(logits.to(exact), torch.full((40_000,), row), uniform)
+        shares = logits[row].softmax(dim=0)
+        common = shares * 40_000 > 5
+        counts = torch.bincount(places, minlength=size)
+        expected = torch.cat([shares[common], 1 - shares[common].sum(dim=0, keepdim=True)]) * 40_000
+        observed = torch.cat([counts[common], 40_000 - counts[common].sum(dim=0, keepdim=True)])
+        kept = expected > 1e-6
+        statistic = float(((observed - expected)[kept] ** 2 / expected[kept]).sum())
+        assert statistic < stats.chi2.ppf(1 - 1e-6, max(1, int(kept.sum()) - 1))
+        assert int(counts[shares == 0].sum()) == 0
+
+
+def test_the_largest_number_below_one_draws_the_last_place_with_weight() -> None:
+    log_probs = torch.full((1, 100), NEVER)
+    log_probs[0, [3, 40, 70]] = torch.tensor([0.1, 0.2, 0.7]).log()
+    for ends in (log_probs, log_probs.double()):
+        assert draw_of_rows(ends, torch.tensor([0, 0]), torch.tensor([ALMOST_ONE, 0.0]).double()).tolist() == [70, 3]
+
+
 def test_blocks_refuse_what_is_not_a_distribution() -> None:
     with pytest.raises(OffscriptError, match="row 1 of 2 is not a distribution"):
         draw_of_rows(torch.tensor([[0.0, 0.0], [NEVER, NEVER]]), torch.tensor([0]), torch.tensor([0.5]))

@@ -93,9 +93,14 @@ def draw_of_rows(log_probs: Tensor, rows: Tensor, uniform: Tensor) -> Tensor:
     rows that are named several times are read once. Rounding aside it draws what `draw` draws. Each row of log-
     probabilities may lack a constant.
     """
-    weights = (log_probs - log_probs.amax(dim=1, keepdim=True)).exp_()
-    size = weights.shape[1]
-    block = max(1, math.isqrt(size))
+    highest, size = log_probs.amax(dim=1, keepdim=True), log_probs.shape[1]
+    if log_probs.device.type == "cpu" and log_probs.dtype == torch.float32:
+        from offscript.sampling._one_pass import drawn  # late: it imports numba
+
+        highest = highest.squeeze(1)
+        _require_positive(torch.where(highest.isfinite(), 1.0, highest.exp()))
+        return torch.from_numpy(drawn(*(each.numpy() for each in (log_probs, highest, rows, uniform.double()))))
+    weights, block = (log_probs - highest).exp_(), max(1, math.isqrt(size))
     whole = size - size % block
     sums = [weights[:, :whole].unflatten(1, (-1, block)).sum(dim=2), weights[:, whole:].sum(dim=1, keepdim=True)]
     cumulative = torch.cat(sums, dim=1).double().cumsum(dim=1)  # [rows, blocks + 1]

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from offscript.errors import OffscriptError
-from offscript.learning import Fleet, Loss, OptimiserSettings, build_optimiser, update
+from offscript.learning import Bfloat16, Fleet, Loss, OptimiserSettings, build_optimiser, in_bfloat16, update
 from offscript.models.discriminator import ConvolutionalDiscriminator, ConvolutionSettings
 from offscript.models.neural import NeuralLanguageModel
 from offscript.sampling.generation import lengths_until
@@ -37,6 +37,10 @@ class AdversarialSettings(AlgorithmSettings):
     discriminator_steps: int = Field(1, ge=1, description="sets of sequences drawn for it per step of the generator")
     discriminator_batches: int = Field(1, ge=1, description="batches in each set, as many of data as of draws")
     discriminator_epochs: int = Field(1, ge=1, description="how often it goes through each set")
+    discriminator_bfloat16: Bfloat16 = Field(
+        False,
+        description="its matrix products, as it learns, read bfloat16: true, false, or auto, where that is fast",
+    )
     discriminator_first: int = Field(0, ge=0, description="steps at the beginning in which it learns alone, at least")
     begins_at: float | None = Field(
         0.6, gt=0.5, lt=1, description="the generator learns once so many held-out pairs are told apart; null: at once"
@@ -215,12 +219,17 @@ class Adversarial(Algorithm):
             self.discriminator.train()
             for _ in range(settings.discriminator_epochs):
                 for real, drawn in pairs:
-                    loss = self.discriminator_loss(real, drawn) + self._shrinkage()
+                    with self.discriminator.bfloat16_products(self._in_bfloat16):
+                        loss = self.discriminator_loss(real, drawn) + self._shrinkage()
                     clip = settings.discriminator_clip
                     update(self._optimiser, loss / self._fleet.processes, clip=clip, fleet=self._fleet)
                     losses.append(loss.detach())
         self.discriminator.eval()
         return {"discriminator_loss": float(torch.stack(losses).mean()), **alikeness(pairs[-1][1])}
+
+    @property
+    def _in_bfloat16(self) -> bool:
+        return in_bfloat16(self.settings.discriminator_bfloat16, self._fleet.device)
 
     def _pairs(
         self, model: NeuralLanguageModel, batch: TokenBatch, step: Step, number: int
