@@ -222,3 +222,24 @@ def test_the_product_of_few_rows_is_the_plain_one_and_so_are_its_gradients(featu
     torch.testing.assert_close(discriminator._linear_of_few(*inputs), functional.linear(*inputs))
     assert torch.autograd.gradcheck(discriminator._linear_of_few, inputs, fast_mode=True)
     assert torch.autograd.gradgradcheck(discriminator._linear_of_few, inputs, fast_mode=True)
+
+
+def test_products_in_bfloat16_are_near_the_plain_ones_and_end_with_the_context() -> None:
+    """Values and gradients differ by the rounding of bfloat16, 2⁻⁸, and do differ; afterwards nothing is left of it."""
+    network, tokens = _discriminator(), torch.randint(9, (9, 7), generator=torch.Generator().manual_seed(1))
+
+    def values_and_slopes() -> tuple[torch.Tensor, torch.Tensor]:
+        features = network.features(tokens)
+        (slopes,) = torch.autograd.grad(features.square().sum(), network.highway.weight)
+        return features.detach(), slopes
+
+    plain = values_and_slopes()
+    with network.bfloat16_products():
+        rounded = values_and_slopes()
+        with network.bfloat16_products(False):
+            within = values_and_slopes()
+    for one, other, restored, after in zip(plain, rounded, within, values_and_slopes(), strict=True):
+        assert not torch.equal(one, other)
+        torch.testing.assert_close(other, one, rtol=0.05, atol=0.05 * float(one.abs().max()))
+        assert torch.equal(one, restored)
+        assert torch.equal(one, after)

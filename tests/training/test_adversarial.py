@@ -123,9 +123,10 @@ def test_a_baseline_leaves_a_sequences_own_reward_out(network: Network) -> None:
     assert torch.equal(_prepared(network(), reward="constant")._against_baseline(rewards), rewards)
 
 
-def test_the_discriminator_learns_first_and_alone_where_asked(network: Network) -> None:
+@pytest.mark.parametrize("bfloat16", [False, True])
+def test_the_discriminator_learns_first_and_alone_where_asked(network: Network, bfloat16: bool) -> None:
     model, tokens = network(), torch.tensor([[0, 0, 0, 0]] * 32)
-    algorithm = _prepared(model, discriminator_first=40, discriminator_steps=2)
+    algorithm = _prepared(model, discriminator_first=40, discriminator_steps=2, discriminator_bfloat16=bfloat16)
     batch = TokenBatch(tokens, torch.ones_like(tokens, dtype=torch.bool))
     losses = []
     for number in range(40):
