@@ -12,7 +12,7 @@ from pathlib import Path
 import yaml
 
 from offscript._files import write_json, write_text
-from offscript.experiments.experiment import SCALES
+from offscript.experiments.experiment import SCALES, read_experiment
 from offscript.experiments.standing import NAME, WORDS, Claim, Standing, counted, papers, read_standing, standings
 from offscript.experiments.tables import experiments
 
@@ -22,9 +22,11 @@ PAGE = ROOT / "docs" / "papers.md"
 HEAD = """# The papers, claim by claim
 
 Made by `make papers` from the result files that ship; do not edit. A claim *holds* or *does not hold* where the 95 %
-interval of our figure decides it, else it is *not decided*. `quick` runs are small: they test a claim on models that
-two cores train in minutes. Times are those of the stored run, on two cores that other work may have shared. Run one
-again with `offscript reproduce EXPERIMENT --scale SCALE`.
+interval of our figure decides it, else it is *not decided*; what would decide it takes today's figures for the true
+ones. `quick` runs are small: they test a claim on models that two cores train in minutes. Times are those of the
+stored run, on two cores that other work may have shared. Below each claim stands what is tested:
+`VARIANT/QUESTION.FIGURE`, as [measures](measures.md) names it, and in brackets where the paper says it. Run one again
+with `offscript reproduce EXPERIMENT --scale SCALE`.
 """
 
 
@@ -81,12 +83,21 @@ def _section(standing: Standing) -> str:
     head = f"\n### {standing.title}\n\n`{standing.experiment}`, scale {standing.scale}, {runs}, {standing.time}.\n"
     if not standing.claims:
         return head
-    return f"{head}\n| claim | found here | verdict |\n|---|---|---|\n" + "".join(map(_row, standing.claims))
+    rows = "".join(map(_row, standing.claims, sentences(standing)))
+    return f"{head}\n| claim | found here | verdict |\n|---|---|---|\n{rows}"
 
 
-def _row(claim: Claim) -> str:
-    cells = (claim.statement, claim.found, WORDS[claim.verdict])
-    return "| " + " | ".join(each.replace("|", "\\|") for each in cells) + " |\n"
+def sentences(standing: Standing) -> list[str]:
+    """The claims of a standing in words; empty where the experiment is not one of the package's."""
+    if standing.experiment not in experiments():
+        return [""] * len(standing.claims)
+    return [each.claim for each in read_experiment(standing.experiment, standing.scale).expected]
+
+
+def _row(claim: Claim, sentence: str) -> str:
+    told = f"{sentence}<br>*{claim.statement}*" if sentence else claim.statement
+    verdict = f"{WORDS[claim.verdict]}; {claim.needs} would decide it" if claim.needs else WORDS[claim.verdict]
+    return "| " + " | ".join(each.replace("|", "\\|") for each in (told, claim.found, verdict)) + " |\n"
 
 
 def take(folder: Path) -> None:

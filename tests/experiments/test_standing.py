@@ -13,6 +13,7 @@ from offscript.experiments.standing import (
     WORDS,
     Claim,
     Standing,
+    needed,
     papers,
     read_standing,
     standings,
@@ -63,6 +64,41 @@ def test_a_row_has_the_claim_what_was_found_and_the_verdict(writer: ModuleType) 
     assert "`paper/table`, scale quick, 3 runs, 1 min." in text
     assert "| a below \\| b (Table 1) | 0.5 [0.4, 0.6] | holds |" in text
     assert "| Evaluating Text GANs as Language Models | Table 1 | `text-gans/table-1` |" in text
+
+
+def test_a_row_of_the_package_says_the_claim_in_a_sentence_and_what_would_decide_it(writer: ModuleType) -> None:
+    [name, *_] = [name for name in standings() if len(read_experiment(name, "quick").expected) == 1]
+    [expected] = read_experiment(name, "quick").expected
+    claim = Claim(statement="q below 1", source="s", found="1 [0, 2]", verdict="undecided", needs="about 4 runs")
+    text = writer.page(
+        {name: standing().model_copy(update={"experiment": name, "claims": [claim]})}, writer.missing_results()
+    )
+    row = f"| {expected.claim}<br>*q below 1* | 1 [0, 2] | not decided; about 4 runs would decide it |"
+    assert row in text
+
+
+def test_every_claim_of_the_package_is_a_sentence() -> None:
+    for name in experiments():
+        for expected in read_experiment(name, "quick").expected:
+            assert expected.claim.endswith("."), (name, str(expected))
+            assert expected.claim[0].isupper(), (name, str(expected))
+
+
+def test_what_would_decide_a_claim_is_a_number_of_runs_or_of_samples() -> None:
+    assert needed("agrees", 0.5, 4) == ""
+    assert needed("not measured", None, 1) == "a figure that was not measured"
+    # Student's quantiles: 4.3027 / 3 ** .5 = 2.484 with 3 runs, 3.1824 / 2 = 1.591 with 4
+    assert needed("undecided", 2.484 / 1.592, 3) == "about 4 runs"
+    assert needed("undecided", 2.484 / 1.590, 3) == "about 5 runs"
+    assert needed("undecided", 1e6, 3) == "more than 100 runs"
+    assert needed("undecided", 2.0, 1) == "about 4 times the samples"
+    assert needed("undecided", 1.001, 1) == "about 1.1 times the samples"
+    assert needed("undecided", float("inf"), 1) == "more than 100 times the samples"
+
+
+def test_stored_claims_say_what_would_decide_them() -> None:
+    claims = [claim for stored in standings().values() for claim in stored.claims]
+    assert all(bool(claim.needs) == (WORDS[claim.verdict] == "not decided") for claim in claims)
 
 
 def test_every_table_has_an_experiment_or_a_reason(writer: ModuleType) -> None:

@@ -150,9 +150,18 @@ def _show(found: "Reproduction", written: list[str], *, as_json: bool) -> None:
     import json
 
     from offscript.cli._results import show_rows
+    from offscript.experiments.standing import needed
 
+    runs = found.experiment.seeds
     statements = [
-        {"the paper": each.statement, "here": each.found, "verdict": each.verdict} for each in found.statements
+        {
+            "the paper says": each.claim,
+            "tested as": each.statement,
+            "here": each.found,
+            "verdict": each.verdict,
+            "would decide it": needed(each.verdict, each.shortfall, runs),
+        }
+        for each in found.statements
     ]
     figures = {name: entry.to_json() for name, entry in found.figures.items()}
     if as_json:

@@ -14,11 +14,21 @@ from offscript.measures.measurement import Measurement
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement of the paper beside our figures: its words, ours, and whether our intervals decide it."""
+    """A statement of the paper beside our figures: its words, ours, and whether our intervals decide it.
 
+    Attributes:
+        claim: What the paper says, in a sentence.
+        statement: What is tested.
+        found: Our figures.
+        verdict: Whether their intervals decide it.
+        shortfall: How many times narrower these must be to decide it; None where there are none.
+    """
+
+    claim: str
     statement: str
     found: str
     verdict: str
+    shortfall: float | None
 
 
 @dataclass(frozen=True)
@@ -62,7 +72,10 @@ def reproduce(
     for group, members in experiment.correlations.items():
         groups[group] = correlations({member: runs[member] for member in members}, experiment.correlated, seed=seed)
     figures = {f"{group}/{name}": entry for group, own in groups.items() for name, entry in own.items()}
-    statements = [Statement(str(expected), *expected.judged(figures)) for expected in experiment.expected]
+    statements = [
+        Statement(expected.words, str(expected), *expected.judged(figures), expected.shortfall(figures))
+        for expected in experiment.expected
+    ]
     return Reproduction(experiment, figures, statements)
 
 

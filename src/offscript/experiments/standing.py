@@ -4,6 +4,7 @@
 package; `docs/papers.md` is made of them.
 """
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from offscript.corpora.records import read_json_value
 from offscript.errors import OffscriptError
 from offscript.experiments.reproduce import Reproduction
 from offscript.experiments.tables import content_of, experiments
+from offscript.statistics.estimates import student_quantile
 
 NAME = "standing.json"
 _FOLDER = Path(__file__).parent / "results"
@@ -26,6 +28,10 @@ WORDS = {
     "undecided": "not decided",
     "not measured": "not decided",
 }
+MOST_RUNS, MOST_TIMES = 100, 100
+"""Runs, or times as many samples, beyond which a claim is in effect undecidable here."""
+
+_LEVEL = 0.95
 _PLURALS = {"holds": "hold", "does not hold": "do not hold", "not decided": "not decided"}
 
 
@@ -40,12 +46,21 @@ class _Stored(BaseModel):
 
 
 class Claim(_Stored):
-    """A statement of a paper, where it stands there, what was found here, and whether that decides it."""
+    """A statement of a paper, where it stands there, what was found here, and whether that decides it.
+
+    Attributes:
+        statement: What is tested.
+        source: Where it stands in the paper.
+        found: Our figures.
+        verdict: Whether they decide it.
+        needs: What would decide it, where they do not.
+    """
 
     statement: str
     source: str
     found: str
     verdict: str
+    needs: str = ""
 
 
 class Standing(_Stored):
@@ -84,7 +99,13 @@ def standing_of(found: Reproduction, scale: str, seconds: float) -> Standing:
     """
     experiment = found.experiment
     claims = [
-        Claim(statement=told.statement, source=expected.source, found=told.found, verdict=told.verdict)
+        Claim(
+            statement=told.statement,
+            source=expected.source,
+            found=told.found,
+            verdict=told.verdict,
+            needs=needed(told.verdict, told.shortfall, experiment.seeds),
+        )
         for told, expected in zip(found.statements, experiment.expected, strict=True)
     ]
     return Standing(
@@ -97,6 +118,34 @@ def standing_of(found: Reproduction, scale: str, seconds: float) -> Standing:
         version=__version__,
         claims=claims,
     )
+
+
+def needed(verdict: str, shortfall: float | None, runs: int) -> str:
+    """What would decide a claim, if today's figures are the true ones.
+
+    Args:
+        verdict: How it stands.
+        shortfall: How many times narrower its intervals must be.
+        runs: Training runs of each variant.
+
+    Returns:
+        The number of runs, by Student's quantiles, or of samples where there is one run; nothing for a decided claim.
+    """
+    if WORDS[verdict] != "not decided":
+        return ""
+    if shortfall is None:
+        return "a figure that was not measured"
+    if runs > 1:
+        least = next((n for n in range(runs + 1, MOST_RUNS + 1) if _reach(runs) >= shortfall * _reach(n)), None)
+        return f"more than {MOST_RUNS} runs" if least is None else f"about {least} runs"
+    if shortfall**2 > MOST_TIMES:
+        return f"more than {MOST_TIMES} times the samples"
+    return f"about {max(shortfall**2, 1.1):.2g} times the samples"
+
+
+def _reach(runs: int) -> float:
+    """How far Student's interval of a mean reaches, in standard deviations of a run."""
+    return student_quantile(runs - 1, (1 + _LEVEL) / 2) / math.sqrt(runs)
 
 
 def write_standing(standing: Standing, folder: Path) -> Path:

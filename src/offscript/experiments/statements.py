@@ -20,6 +20,13 @@ FAR = 3.0
 class _Statement(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    claim: str = Field("", description="what the paper says, in a sentence")
+
+    @property
+    def words(self) -> str:
+        """The claim in a sentence; where none is written, what is tested."""
+        return self.claim or str(self)
+
 
 class Bound(_Statement):
     """The paper gives one figure, `VARIANT/QUESTION.NAME`, a value or a bound."""
@@ -39,16 +46,28 @@ class Bound(_Statement):
         """Our figure in words, and whether its interval decides the paper's statement."""
         if self.figure not in found:
             return MISSING
-        entry, reach = found[self.figure], abs(self.value) * self.tolerance + self.within
-        low, high = {
-            "below": (-math.inf, self.value),
-            "above": (self.value, math.inf),
-            "about": (self.value - reach, self.value + reach),
-        }[self.relation]
+        entry, (low, high) = found[self.figure], self._range
         inside = low <= entry.interval.lower and entry.interval.upper <= high
         outside = entry.interval.upper < low or entry.interval.lower > high
         remark = far_off(entry.value, self.value) if self.relation == "about" and self.value else ""
         return told(entry) + remark, _decision(holds=inside, breaks=outside)
+
+    def shortfall(self, found: Mapping[str, Measurement]) -> float | None:
+        """How many times narrower our interval must be to decide; None where there is none."""
+        if self.figure not in found:
+            return None
+        entry = found[self.figure]
+        return narrower(entry.value, entry.interval, *self._range)
+
+    @property
+    def _range(self) -> tuple[float, float]:
+        """Where the paper's statement is true."""
+        reach = abs(self.value) * self.tolerance + self.within
+        return {
+            "below": (-math.inf, self.value),
+            "above": (self.value, math.inf),
+            "about": (self.value - reach, self.value + reach),
+        }[self.relation]
 
 
 class Ordering(_Statement):
@@ -71,9 +90,7 @@ class Ordering(_Statement):
         measured = _steps(self.figure, list(self.along), found)
         if measured is None:
             return MISSING
-        steps = [
-            difference(*(pair if self.order == "falls" else reversed(pair))) for pair in pairwise(measured)
-        ]  # each positive in the paper's direction
+        steps = self._differences(measured)
         shown = " → ".join(told(entry) for entry in measured)
         paired = ", ".join(f"[{step.lower:.2g}, {step.upper:.2g}]" for step in steps)
         holds, breaks = all(step.lower > 0 for step in steps), any(step.upper < 0 for step in steps)
@@ -83,6 +100,15 @@ class Ordering(_Statement):
             if paper is not None
         ]
         return f"{shown}; {self.order} by {paired}" + next(filter(None, remarks), ""), _decision(holds, breaks)
+
+    def shortfall(self, found: Mapping[str, Measurement]) -> float | None:
+        """How many times narrower the intervals of the steps must be to decide; None where there are none."""
+        measured = _steps(self.figure, list(self.along), found)
+        return None if measured is None else all_narrower(self._differences(measured), 0.0, math.inf)
+
+    def _differences(self, measured: Sequence[Measurement]) -> list[Interval]:
+        """The steps between neighbours, each positive in the paper's direction."""
+        return [difference(*(pair if self.order == "falls" else reversed(pair))) for pair in pairwise(measured)]
 
 
 class Equivalence(_Statement):
@@ -111,6 +137,14 @@ class Equivalence(_Statement):
         shown = ", ".join(told(entry) for entry in measured)
         return f"{shown}; largest difference [{widest.lower:.2g}, {widest.upper:.2g}]", _decision(holds, breaks)
 
+    def shortfall(self, found: Mapping[str, Measurement]) -> float | None:
+        """How many times narrower the intervals of the differences must be to decide; None where there are none."""
+        measured = _steps(self.figure, self.among, found)
+        if measured is None:
+            return None
+        gaps = [difference(*pair) for pair in combinations(measured, 2)]
+        return all_narrower(gaps, -self.within, self.within)
+
 
 class Trend(_Statement):
     """The paper's curve rises, falls or stays level with length: the slope of a straight line, per token."""
@@ -134,11 +168,20 @@ class Trend(_Statement):
             return "fewer than three lengths have a finite interval", "undecided"
         value, interval = slope
         shown = f"{value:.2g} [{interval.lower:.2g}, {interval.upper:.2g}] per token"
-        low, high = {"rises": (0.0, math.inf), "falls": (-math.inf, 0.0), "level": (-self.within, self.within)}[
-            self.trend
-        ]
+        low, high = self._range
         holds = low < interval.lower and interval.upper < high
         return shown, _decision(holds, breaks=interval.upper < low or interval.lower > high)
+
+    def shortfall(self, found: Mapping[str, Measurement]) -> float | None:
+        """How many times narrower the interval of the slope must be to decide; None where there is none."""
+        curve = found[self.figure].by_position if self.figure in found else None
+        slope = None if curve is None else slope_of(curve)
+        return None if slope is None else narrower(*slope, *self._range)
+
+    @property
+    def _range(self) -> tuple[float, float]:
+        """Where the paper's statement is true."""
+        return {"rises": (0.0, math.inf), "falls": (-math.inf, 0.0), "level": (-self.within, self.within)}[self.trend]
 
 
 Expectation = Bound | Ordering | Equivalence | Trend
@@ -168,6 +211,37 @@ def slope_of(curve: Curve) -> tuple[float, Interval] | None:
     down = float(np.where(weights > 0, below, above) @ np.abs(weights))
     up = float(np.where(weights > 0, above, below) @ np.abs(weights))
     return slope, Interval(slope - down, slope + up, curve.level, "bound for any dependence")
+
+
+def narrower(value: float, interval: Interval, low: float, high: float) -> float:
+    """How many times narrower an interval around a value must be to lie within `low` and `high`, or outside.
+
+    Args:
+        value: The figure, which is taken for the truth.
+        interval: Its interval.
+        low: Where the statement begins to be true; may be infinite.
+        high: Where it ends; may be infinite.
+
+    Returns:
+        The factor, at most 1 where the interval decides already; infinite for a value on the edge.
+    """
+    if value < low:
+        reaches = [(interval.upper - value, low - value)]
+    elif value > high:
+        reaches = [(value - interval.lower, value - high)]
+    else:
+        reaches = [(value - interval.lower, value - low), (interval.upper - value, high - value)]
+    return max(reach / room if room > 0 else math.inf for reach, room in reaches if room < math.inf)
+
+
+def all_narrower(intervals: Sequence[Interval], low: float, high: float) -> float:
+    """As `narrower`, of several: all must lie inside, or one of them outside. Their middles stand for the truth."""
+    middles = [(interval.lower + interval.upper) / 2 for interval in intervals]
+    if not all(map(math.isfinite, middles)):
+        return math.inf
+    factors = [narrower(value, each, low, high) for value, each in zip(middles, intervals, strict=True)]
+    outside = [factor for value, factor in zip(middles, factors, strict=True) if not low <= value <= high]
+    return min(outside) if outside else max(factors)
 
 
 def told(entry: Measurement) -> str:
