@@ -1,6 +1,7 @@
 """A real pretrained model, where one is installed: a GGUF file, a corpus, no oracle."""
 
 import importlib.util
+import json
 from pathlib import Path
 
 import pytest
@@ -61,11 +62,26 @@ def test_a_large_model_takes_fewer_samples_the_more_a_question_costs(gguf: str) 
 
 @pytest.mark.slow
 def test_a_quick_audit_of_a_large_model_is_planned_within_ten_minutes(gguf: str, tmp_path: Path) -> None:
-    corpus, model = tmp_path / "news.txt", load_model(gguf)
+    corpus, model, tests = tmp_path / "news.txt", load_model(gguf), tmp_path / "tests.json"
     corpus.write_text("\n".join(SENTENCES * 100))
+    labels = ("stereotype", "anti-stereotype", "unrelated")
+    records = [
+        {
+            "id": f"{number}",
+            "target": f"term {number % 20}",
+            "bias_type": "race",
+            "context": "They were BLANK.",
+            "sentences": [
+                {"id": f"{number}-{label}", "gold_label": label, "sentence": f"They were {word}."}
+                for label, word in zip(labels, ("kind", "cold", "paper"), strict=True)
+            ],
+        }
+        for number in range(600)
+    ]
+    tests.write_text(json.dumps({"data": {"intrasentence": records}}))
     seconds, prefixes, settings = [], [], []
-    for pace in (60.0, 200.0, 1000.0):
-        subject = Subject(model, corpus=(str(corpus),), pace=pace)
+    for pace in (60.0, 120.0, 200.0, 1000.0):
+        subject = Subject(model, corpus=(str(corpus),), associations=str(tests), pace=pace)
         plan = plan_audit(subject)
         seconds.append(subject.seconds_for(plan.tokens(subject)))
         [sampling] = [planned.settings for planned in plan.asked if planned.question.name == "sampling"]
@@ -73,6 +89,6 @@ def test_a_quick_audit_of_a_large_model_is_planned_within_ten_minutes(gguf: str,
         settings.append(len(grid_of(sampling.samplers)))
     assert max(seconds[1:]) <= 600
     assert seconds[0] <= 1200  # 50 samples are the fewest
-    assert settings[0] < settings[2] == 27
+    assert settings[0] < settings[-1] == 27
     assert settings == sorted(settings)
     assert min(prefixes) >= 50

@@ -22,8 +22,11 @@ from offscript.measures.subject import Subject
 from offscript.statistics.estimates import LEAST
 
 _PACE = "pace.json"
-_SCALES = (1.0, 1.15, 1.35, 1.6, 2.0, 3.0)
+_LARGER = (1.15, 1.35, 1.6, 2.0, 3.0)
 """How many times its share of the time a question may take, where other questions need less than theirs."""
+
+_SMALLER = (0.85, 0.7, 0.5, 0.3)
+"""The same where some questions need more than theirs: none has fewer samples than an interval needs."""
 
 
 @dataclass(frozen=True)
@@ -310,20 +313,31 @@ def _require_settings(question: Question[Any], names: Iterable[str]) -> None:
 def _planned(
     asked: Sequence[Question[Any]], subject: Subject, changes: Mapping[str, Mapping[str, Any]]
 ) -> tuple[Planned, ...]:
-    """Divide the time by the questions' shares; what some leave unused is divided again among all."""
-    total, planned = max(1, sum(each.share for each in asked)), tuple[Planned, ...]()
-    for scale in _SCALES:
+    """Divide the time by the questions' shares; what some leave unused, or need beyond theirs, is divided again."""
+    total = max(1, sum(each.share for each in asked))
+
+    def at(scale: float) -> tuple[Planned, ...]:
         made = []
         for each in asked:
             subject.part = scale * each.share / total
             made.append(Planned(each, _settings(each, subject, changes.get(each.name, {}))))
-        candidate = Plan(tuple(made), ())
-        if planned and subject.seconds_for(candidate.tokens(subject)) > subject.budget.seconds:
+        subject.part = 1.0
+        return tuple(made)
+
+    def takes_longer(candidate: tuple[Planned, ...]) -> bool:
+        return subject.seconds_for(Plan(candidate, ()).tokens(subject)) > subject.budget.seconds
+
+    planned = at(1.0)
+    if not asked or not subject.has_model or not subject.is_large:
+        return planned
+    if takes_longer(planned):
+        smaller = (at(scale) for scale in _SMALLER)
+        return next((each for each in smaller if not takes_longer(each)), at(_SMALLER[-1]))
+    for scale in _LARGER:
+        candidate = at(scale)
+        if takes_longer(candidate):
             break
-        planned = candidate.asked
-        if not asked or not subject.has_model or not subject.is_large:
-            break
-    subject.part = 1.0
+        planned = candidate
     return planned
 
 
