@@ -445,14 +445,28 @@ def test_profiles_of_distances_by_hand(logarithmic: bool) -> None:
 
 def test_profiles_leave_room_for_a_bias_or_take_it_off() -> None:
     values, errors = np.array([2.0]), np.array([0.1, 0.1])
-    reach = t.ppf(0.975, 9) * 0.1
+    reach = t.ppf(0.95, 9) * 0.1  # the figure can be near one end only
     room = leave_out_profile(values, errors, 10, level=0.95, unbiased=Unbiased(values, values - 0.5, values))
     assert room.average.interval.method == "jackknife, bias allowed for"
-    assert ends(room.average) == pytest.approx([1.5 - reach, 2 + reach])
+    assert ends(room.average) == pytest.approx([1.5 - reach, 2 + reach], abs=1e-3)
     off = leave_out_profile(values, errors, 10, level=0.95, unbiased=Unbiased(values - 1, values - 1.4, values - 0.5))
     assert (off.average.value, off.average.interval.method) == (1.0, "jackknife, bias taken off")
-    assert ends(off.average) == pytest.approx([0.6 - reach, 1.5 + reach])
+    assert ends(off.average) == pytest.approx([0.6 - reach, 1.5 + reach], abs=1e-3)
     assert off.by_length.values == (1.0,)
+
+
+@pytest.mark.parametrize("apart", [0.0, 0.01, 0.5, 1.0, 3.0, 40.0])
+def test_a_bias_widens_an_interval_no_more_than_its_level_asks(apart: float) -> None:
+    values, error = np.array([9.0, 9.0]), 0.1
+    unbiased = Unbiased(values, values - apart * error, values)
+    found = leave_out_profile(values, np.full(3, error), 12, level=0.95, unbiased=unbiased)
+    lower, upper = ends(found.average)
+    reach = (upper - 9) / error
+    assert 9 - apart * error - lower == pytest.approx(upper - 9)
+    # A figure at either end is held with the stated chance, one between them more often.
+    assert t.cdf(reach + apart, 11) - t.cdf(-reach, 11) == pytest.approx(0.95, abs=1e-8)
+    assert t.ppf(0.95, 11) - 1e-8 <= reach <= t.ppf(0.975, 11) + 1e-8
+    assert (found.by_length.lower, found.by_length.upper) == (pytest.approx([lower] * 2), pytest.approx([upper] * 2))
 
 
 def test_a_bias_is_extrapolated_from_halves_and_quarters() -> None:
