@@ -12,6 +12,8 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from offscript.errors import OffscriptError
+from offscript.experiments.experiment import Experiment
+from offscript.experiments.reproduce import reproduce
 from offscript.learning import loop
 from offscript.models import load_model
 from offscript.models.fine_tuned import PretrainedLanguageModel, PretrainedSettings
@@ -149,3 +151,32 @@ def test_what_does_not_fit_is_one_line(base: Callable[[str], str], corpus: Path,
     words = {"train": str(corpus), "vocabulary": {"kind": "word", "size": 20}}
     with pytest.raises(OffscriptError, match="another vocabulary than the data"):
         train(recipe(base("gpt2"), corpus, None, data=words), tmp_path / "other")
+
+
+def test_an_experiment_loads_what_it_trained_in_another_precision(
+    base: Callable[[str], str], corpus: Path, tmp_path: Path
+) -> None:
+    content: dict[str, Any] = {
+        "name": "tests/precision",
+        "paper": "none",
+        "title": "-",
+        "training": {
+            "model": {"kind": "pretrained", "base": base("gpt2"), "lora": {"rank": 2}},
+            "data": {"train": str(corpus), "batches": {"size": 8, "length": 12}},
+            "stop": {"steps": 2},
+        },
+        "measures": [{"question": "likelihood", "settings": {"corpus": [str(corpus)], "samples": 20}}],
+    }
+    half = {"name": "half", "model_settings": {"dtype": "bfloat16"}}
+    experiment = Experiment(**content, variants=[{"name": "whole"}, half])
+    cells = [experiment.cells_of(variant, 0, seed=1)[0] for variant in experiment.variants]
+    assert "model_settings" not in cells[0].recipe  # cells of earlier versions keep their names
+    assert cells[1].recipe["model_settings"] == {"dtype": "bfloat16"}
+    assert cells[0].trainings == cells[1].trainings
+    found = reproduce(experiment, tmp_path / "out").figures
+    whole, halved = (found[f"{name}/likelihood.nll"].value for name in ("whole", "half"))
+    assert halved == pytest.approx(whole, rel=0.02)
+    assert halved != whole
+    named = {"name": "a", "model": "offscript/news", "model_settings": {"dtype": "bfloat16"}}
+    with pytest.raises(ValueError, match="a trains no model that its model_settings could load"):
+        Experiment(**content, variants=[named])

@@ -3,15 +3,17 @@
 So it can be sent to another process or machine, its recipe names its file, and resuming is skipping what exists.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from filelock import FileLock
 from pydantic import BaseModel, ConfigDict, Field
 
 from offscript._config import expanded
+from offscript._specification import Setting, Specification
 from offscript.audits.store import Store
 from offscript.errors import OffscriptError
 from offscript.learning import Observer
@@ -47,14 +49,16 @@ class Cell(BaseModel):
     trainings: tuple[dict[str, Any], ...] = Field((), description="recipes, each begun with the weights before it")
     oracle: str | None = None
     oracle_trainings: tuple[dict[str, Any], ...] = Field((), description="the recipe of an oracle that is trained too")
+    model_settings: dict[str, Setting] = Field({}, description="what the trained model is loaded with, such as a dtype")
     call: MeasureCall
     seed: int = Field(1, ge=0)
 
     @property
     def recipe(self) -> dict[str, Any]:
         """What its file is named by; `$VARIABLES` stay as they are, since machines keep data in different places."""
+        absent = {name for name in ("oracle_trainings", "model_settings") if not getattr(self, name)}
         return {
-            **self.model_dump(mode="json", exclude={"name"} if self.oracle_trainings else {"name", "oracle_trainings"}),
+            **self.model_dump(mode="json", exclude={"name", *absent}),  # older cells keep their names
             "weights": [None if text is None else _weight_hash(text) for text in (self.model, self.oracle)],
             **environment(),
         }
@@ -99,7 +103,7 @@ def _model_of(cell: Cell, out: Path, device: str, observer: CellObserver | None)
     """The model of a cell, trained where it must be; None where the cell is about a system."""
     if cell.model is not None:
         return load_model(str(expanded(cell.model)), device=device)
-    return _taught(cell.trainings, cell.name, out, device, observer)
+    return _taught(cell.trainings, cell.name, out, device, observer, cell.model_settings)
 
 
 def _oracle_of(cell: Cell, out: Path, device: str, observer: CellObserver | None) -> LanguageModel | None:
@@ -109,7 +113,12 @@ def _oracle_of(cell: Cell, out: Path, device: str, observer: CellObserver | None
 
 
 def _taught(
-    trainings: Sequence[dict[str, Any]], name: str, out: Path, device: str, observer: CellObserver | None
+    trainings: Sequence[dict[str, Any]],
+    name: str,
+    out: Path,
+    device: str,
+    observer: CellObserver | None,
+    settings: Mapping[str, Setting] = MappingProxyType({}),
 ) -> LanguageModel | None:
     """The model that some recipes give, each begun with the weights before it; None without any."""
     folder: Path | None = None
@@ -120,7 +129,7 @@ def _taught(
         folder = _trained(recipe, out / MODELS / recipe.digest, device, follows)
     if folder is None:
         return None
-    model = load_model(str(folder), device=device)
+    model = load_model(str(Specification(str(folder), dict(settings))), device=device)
     model.name = name
     return model
 

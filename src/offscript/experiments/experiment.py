@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from offscript._config import change, first_fault
-from offscript._specification import nearest
+from offscript._specification import Setting, nearest
 from offscript.audits.cells import Cell, MeasureCall
 from offscript.errors import OffscriptError
 from offscript.experiments.statements import Expectation
@@ -34,6 +34,7 @@ class Variant(_Part):
     model: str | None = None
     begins_with: str | None = Field(None, description="an earlier variant, whose trained weights this one starts from")
     changes: dict[str, Any] = {}
+    model_settings: dict[str, Setting] = Field({}, description="what its trained model is loaded with, such as a dtype")
     settings: dict[str, Any] = Field({}, description="changes to the settings of every measure")
     settings_of: dict[str, dict[str, Any]] = Field({}, description="changes to those of one question, by its name")
     questions: list[str] | None = Field(None, min_length=1, description="only these measures are taken of it")
@@ -79,6 +80,8 @@ class Experiment(_Part):
                 raise ValueError(f"{variant.name} has settings of {sorted(unknown)[0]!r}, which is not measured")
             if unknown := set(variant.questions or ()) - measured:
                 raise ValueError(f"{variant.name} is to answer {sorted(unknown)[0]!r}, which is not measured")
+            if variant.model_settings and (variant.model is not None or not self.training):
+                raise ValueError(f"{variant.name} trains no model that its model_settings could load")
             if variant.begins_with is not None and variant.begins_with not in names[:place]:
                 raise ValueError(f"{variant.name} begins with {variant.begins_with!r}, which is not an earlier variant")
         for group, members in self.correlations.items():
@@ -97,6 +100,7 @@ class Experiment(_Part):
                 name=variant.name,
                 model=variant.model,
                 trainings=() if variant.model is not None else self._trainings(variant, run),
+                model_settings=variant.model_settings,
                 oracle=self.oracle,
                 oracle_trainings=self._oracle_trainings(),
                 call=variant.asked(call),
