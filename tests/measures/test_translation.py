@@ -21,7 +21,7 @@ from offscript.statistics import Interval
 
 pytest.importorskip("sacrebleu")
 
-from offscript.measures.translation.estimation import measure_translation
+from offscript.measures.translation.estimation import Recovered, Translated, _mean, _Sides, measure_translation
 from offscript.statistics.translation import bleu_interval, corpus_bleu, sentence_bleu
 
 WORDS = [f"w{number}" for number in range(400)]
@@ -171,7 +171,7 @@ def test_words_are_counted_as_by_hand() -> None:
     assert np.isnan(kept[2:]).all()
     assert repeated_share("a b a b a b") == pytest.approx(1 - 2 / 5)
     assert repeated_share("") == 0.0
-    assert copied_share("der dog", "der Hund", "the dog") == 0.5
+    assert copied_share("der dog der", "der Hund", "the dog") == pytest.approx(2 / 3)
 
 
 def test_bleu_is_sacrebleus_and_its_interval_covers_it(pairs: list[SentencePair]) -> None:
@@ -198,3 +198,128 @@ def test_four_references_rich_in_content_are_enough(rich: int, known: bool) -> N
         Copier(), [SentencePair(text, text) for text in targets], seed=1, length=20, kinds=["data"]
     )
     assert ("hallucinated.data" in {entry.name for entry in found.measurements}) is known
+
+
+@pytest.mark.parametrize(("references", "wanted"), [(39, set()), (40, {"dog"})])
+def test_a_word_in_a_twentieth_of_the_references_is_not_common(references: int, wanted: set[str]) -> None:
+    texts = ["the dog", "a dog", *["the end"] * (references - 2)]
+    assert Content.of(texts, ["dog", *[""] * (references - 1)]).wanted[0] == wanted
+
+
+def test_a_word_of_two_among_few_references_is_common() -> None:
+    assert Content.of(["the dog", "a dog", "it"], ["the dog", "a dog", "it"]).wanted == [{"the"}, {"a"}, {"it"}]
+
+
+def test_translations_stand_beside_their_sources_with_the_prefix_that_was_forced() -> None:
+    listed = {"normal": [Translated("", "the dog")], "data": [Translated("the", "dog")]}
+    shown = Recovered([], [SentencePair("der Hund", "the dog")], listed).side_by_side(5)
+    assert shown == [{"source": "der Hund", "reference": "the dog", "normal": "the dog", "data": "the → dog"}]
+
+
+@pytest.mark.parametrize("long", [3, 4])
+def test_four_targets_that_go_on_after_the_prefix_are_enough(long: int) -> None:
+    texts = [" ".join(WORDS[10 * n : 10 * n + (4 if n < long else 3)]) for n in range(8)]
+    pairs = [SentencePair(text, text) for text in texts]
+    if long < 4:
+        with pytest.raises(OffscriptError, match="3 targets have more than 3 tokens"):
+            _Sides.of(Copier(), pairs, 3)
+    else:
+        assert _Sides.of(Copier(), pairs, 3).rests == ["w3", "w13", "w23", "w33"]
+
+
+@pytest.mark.parametrize("rare", [3, 4])
+def test_four_targets_with_a_rare_word_are_enough(rare: int) -> None:
+    texts = [f"w0 w1 w2 {WORDS[10 + n] if n < rare else 'w3'}" for n in range(8)]
+    pairs = [SentencePair(text, text) for text in texts]
+    if rare < 4:
+        with pytest.raises(OffscriptError, match="too few targets have a word that is rare"):
+            _Sides.of(Copier(), pairs, 3)
+    else:
+        assert sum(map(bool, _Sides.of(Copier(), pairs, 3).content.wanted)) == 4
+
+
+class OfThree(Copier):
+    """A copier that knows two words beside its end."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.vocabulary = WordVocabulary(["w0", "<eos>", "w1"], unknown=None)
+
+
+def test_random_prefixes_are_of_every_token_but_the_end() -> None:
+    text = "w0 w1 w0 w1 w0"
+    sides = _Sides(OfThree().given(OfThree().read_sources([text] * 40)), [], torch.zeros(40, 3).long(), [], Content([]))
+    forced = sides.forced("random", 1)
+    assert forced is not None
+    assert sorted(set(forced.flatten().tolist())) == [0, 2]
+
+
+@pytest.fixture(scope="module")
+def uneven() -> Recovered:
+    """Eight translations by a copier: four write one token after the prefix, the end, and four write five."""
+    texts = [" ".join(WORDS[10 * n : 10 * n + 7]) for n in range(8)]
+    sources = [" ".join(text.split()[: 3 if n < 4 else 7]) for n, text in enumerate(texts)]
+    pairs = [SentencePair(source, text) for source, text in zip(sources, texts, strict=True)]
+    return measure_translation(Copier(), pairs, seed=1, length=20, kinds=["normal", "data"])
+
+
+def test_the_cost_of_every_translation_is_nats_per_token_after_the_prefix(uneven: Recovered) -> None:
+    (cost,) = (entry for entry in uneven.measurements if entry.name == "nll.normal")
+    assert cost.per_item == pytest.approx(np.full(8, -np.log(0.999)), rel=1e-3)
+    assert cost.weights is not None
+    assert cost.weights.tolist() == [1] * 4 + [5] * 4  # the end is a token
+
+
+def test_four_translations_with_one_token_after_the_prefix_have_a_cost_and_those_with_none_do_not() -> None:
+    texts = [" ".join(WORDS[10 * n : 10 * n + 7]) for n in range(5)]
+    sources = [" ".join(text.split()[: 3 if n < 4 else 1]) for n, text in enumerate(texts)]
+    pairs = [SentencePair(source, text) for source, text in zip(sources, texts, strict=True)]
+    found = measure_translation(Copier(), pairs, seed=1, length=20, kinds=["normal"])
+    (cost,) = (entry for entry in found.measurements if entry.name == "nll.normal")
+    assert cost.per_item == pytest.approx([-np.log(0.999)] * 4 + [np.nan], rel=1e-3, nan_ok=True)
+
+
+def test_shares_end_at_one() -> None:
+    assert _mean(np.array([1.0, 1.0, 1.0, 0.9]), 0.95).estimate.interval.upper == 1.0
+    texts = [" ".join(WORDS[10 * n : 10 * n + 7]) for n in range(4)]
+    pairs = [SentencePair(text if n else text.rpartition(" ")[0], text) for n, text in enumerate(texts)]
+    found = measure_translation(Copier(), pairs, seed=1, length=20, kinds=["normal"])
+    (content,) = (entry for entry in found.measurements if entry.name == "content.normal")
+    assert content.value == pytest.approx((0.75 + 3) / 4)
+    assert content.interval.upper == 1.0
+
+
+def test_translations_have_a_hundred_tokens_at_most_and_are_greedy_unless_told(pairs: list[SentencePair]) -> None:
+    (entry, *_) = measure_translation(Copier(), pairs[:4], seed=1, kinds=["normal"]).measurements
+    assert (entry.recipe["length"], entry.recipe["beams"]) == (100, 1)
+
+
+class Forking(Copier):
+    """Begins with w0 in six of ten translations, which may go on anyhow, else with w1, which goes on with w2."""
+
+    def given(self, sources: Sources) -> LanguageModel:
+        return _Forking(self, sources)
+
+
+class _Forking(_Copying):
+    def advance(self, state: State, tokens: Tensor) -> tuple[Tensor, State]:
+        assert isinstance(state, _Read)
+        first, second = self.vocabulary.encode("w0 w1")
+        chances = torch.full((len(tokens), self.vocabulary.size), 1 / self.vocabulary.size)
+        if state.time == 0:
+            chances[:] = 0.0
+            chances[:, first], chances[:, second] = 0.6, 0.4
+        else:
+            chances[tokens == second] = 0.0
+            chances[tokens == second, self.vocabulary.encode("w2")[0]] = 1.0
+        return chances.log(), _Read(state.sources, state.lost, state.time + 1)
+
+
+@pytest.mark.parametrize(("beams", "first"), [(1, "w0"), (2, "w1")])
+def test_two_beams_find_what_greedy_decoding_passes_by(beams: int, first: str) -> None:
+    model = Forking()
+    sides = _Sides(
+        model.given(model.read_sources(["w5"])), [SentencePair("w5", "w5")], torch.zeros(1, 0), [], Content([])
+    )
+    found = sides.translated("normal", seed=1, length=2, beams=beams, batch_size=1, progress=None)
+    assert model.vocabulary.decode(found[0].tolist()).split()[0] == first
