@@ -10,7 +10,16 @@ from torch import Tensor
 from offscript.corpora.vocabularies import WordVocabulary
 from offscript.errors import OffscriptError
 from offscript.measures.degeneration import KINDS, REAL, Degeneration, DegenerationSettings
-from offscript.measures.degeneration.estimation import Continuations, measure_degeneration, worst
+from offscript.measures.degeneration.estimation import (
+    Continuations,
+    _figures,
+    _frequencies,
+    _is_cut,
+    _real,
+    _zipf,
+    measure_degeneration,
+    worst,
+)
 from offscript.measures.degeneration.loops import (
     CYCLES,
     SHORTEST_LOOP,
@@ -21,6 +30,7 @@ from offscript.measures.degeneration.loops import (
     seen_before,
 )
 from offscript.measures.measurement import Measurement
+from offscript.measures.ngrams import NgramCounter, tabulate
 from offscript.measures.question import Silent
 from offscript.measures.subject import Subject
 from offscript.models.language_model import HistoryModel
@@ -211,11 +221,90 @@ def test_prompts_that_leave_nothing_to_write_are_refused() -> None:
         measure_degeneration(model, [[1, 2, 3]] * 4, samplers=["greedy"], samples=4, prefix=4, length=9, seed=1)
 
 
-def test_few_degenerate_texts_are_compared_with_none_where_no_real_text_is_known() -> None:
-    estimate = Estimate(0.0, 0.0, Interval(0.0, 0.01, 0.95, "test"))
+@pytest.mark.parametrize(("upper", "status"), [(0.0199, "fine"), (0.02, "cannot tell")])
+def test_few_degenerate_texts_are_compared_with_none_where_no_real_text_is_known(upper: float, status: str) -> None:
+    estimate = Estimate(0.0, 0.0, Interval(0.0, upper, 0.95, "test"))
     shared = {"question": "degeneration", "seed": 1, "seconds": 0.0, "recipe": {}}
     entry = Measurement.of(estimate, name="ancestral.degenerate", n=400, **shared)
     finding = Degeneration().conclude({entry.name: entry}, {"ancestral": 1.0})
     assert finding is not None
-    assert finding.status == "fine"
-    assert finding.sentence.endswith(" At most 2% more degenerate.")
+    assert finding.status == status
+    assert finding.sentence.endswith(" At most 2% more degenerate.") is (status == "fine")
+
+
+def test_two_real_texts_are_enough_and_one_is_not() -> None:
+    measurements, sources = measure_degeneration(
+        Chain(), [[1, 2, 3], [4, 5, 6], [7]], samplers=["greedy"], samples=9, prefix=2, length=6, seed=1
+    )
+    assert {entry.n for entry in measurements} == {2}
+    assert [source.prompts for source in sources] == [[[1, 2], [4, 5]]] * 2
+    with pytest.raises(OffscriptError, match=r"cannot continue 1 text\(s\) of 2 tokens"):
+        measure_degeneration(Chain(), [[1, 2, 3], [7]], samplers=["greedy"], samples=9, prefix=2, length=6, seed=1)
+
+
+@pytest.mark.parametrize(
+    ("written", "cut"), [("ab\ufffd...", True), ("a\ufffd....", False), ("a.", False), ("a", True), (" ", False)]
+)
+def test_a_text_is_cut_without_a_closing_mark_or_within_a_character(written: str, cut: bool) -> None:
+    assert _is_cut(written) is cut
+
+
+def test_a_real_text_has_ended_if_it_is_shorter_than_the_limit() -> None:
+    found = _real(Chain(), [[1] * 3, [1] * 4, [1] * 5], 2, 4)
+    assert found.ended is not None
+    assert found.ended.tolist() == [1, 0, 0]
+    assert found.texts == [[1], [1, 1], [1, 1]]
+
+
+def continued(texts: list[list[int]]) -> Continuations:
+    return Continuations("s", [[]] * len(texts), texts, None, ["text"] * len(texts))
+
+
+@pytest.mark.parametrize(("known", "enough"), [(3, False), (4, True)])
+def test_four_loops_have_a_mean_start_and_four_texts_a_repetition(known: int, enough: bool) -> None:
+    source = continued([[1] * 8] * known + [[1, 2, 3]])
+    found = _figures(source, [source], 8)
+    assert [name in found for name in ("s.loop_start", "s.repetition")] == [enough, enough]
+    if enough:
+        assert found["s.repetition"].estimate.value == pytest.approx(4 / 5)  # of five 4-grams only the first is new
+        start = found["s.loop_start"].estimate
+        assert (start.value, start.interval.method) == (1.0, "all values equal")
+
+
+def test_repetition_ends_at_one() -> None:
+    source = continued([[1] * size for size in (8, 100, 100, 100)])
+    repetition = _figures(source, [source], 100)["s.repetition"].estimate
+    assert repetition.value == pytest.approx((4 / 5 + 3 * 96 / 97) / 4)
+    assert repetition.interval.upper == 1.0
+
+
+@pytest.mark.parametrize(
+    ("texts", "known"),
+    [
+        ([[1] * 4 + [2]] * 2, False),  # two texts
+        ([[1] * 4 + [2]] * 3, True),
+        ([[1] * 5] * 3, False),  # one token
+        ([[1, 2]] * 3, False),  # no token five times
+    ],
+)
+def test_frequencies_need_three_texts_two_tokens_and_one_of_them_five_times(
+    texts: list[list[int]], known: bool
+) -> None:
+    assert bool(_frequencies(texts, sum(map(len, texts)))) is known
+
+
+def test_a_rank_that_no_text_left_has_counts_as_one_occurrence() -> None:
+    (table,) = tabulate([[7], [7, 8, 9]])
+    counts = NgramCounter(table).next_order()
+    assert _zipf(counts, np.array([True, False]), [1, 2]).tolist() == [0, 0, 0]
+
+
+def test_copies_come_before_empty_texts() -> None:
+    vocabulary = Chain().vocabulary
+    source = Continuations("s", [[1, 2, 3, 4]] * 2, [[], [1, 2, 3, 4]], None, ["", "copied."])
+    assert [each["fault"] for each in worst(source, vocabulary, 2)] == ["copies the prompt", "empty"]
+
+
+@pytest.mark.parametrize(("length", "prefix"), [(2, 1), (3, 1), (4, 2)])
+def test_a_plan_continues_half_of_a_short_text(length: int, prefix: int) -> None:
+    assert Degeneration().plan(Subject(Chain(), length=length)).prefix == prefix

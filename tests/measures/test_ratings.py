@@ -1,21 +1,24 @@
 """Published figures of three studies, the thesis's filter, comparisons and HUSE."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from offscript.corpora.ratings import Ratings, ratings_of
+from offscript.corpora.ratings import RatedText, Ratings, ratings_of
+from offscript.errors import OffscriptError
 from offscript.measures import Answer, Subject
+from offscript.measures._figures import Figure
 from offscript.measures.question import Silent
-from offscript.measures.ratings.automatic import huse_figures
+from offscript.measures.ratings.automatic import correlation_figures, diversity_figures, huse_figures
 from offscript.measures.ratings.comparisons import compare_systems
-from offscript.measures.ratings.estimation import convergence, filter_by_time, mean_figures
-from offscript.measures.ratings.huse import estimate_huse
+from offscript.measures.ratings.estimation import _estimate, convergence, filter_by_time, mean_figures, rater_times
+from offscript.measures.ratings.huse import _nearest, _score, estimate_huse
 from offscript.measures.registry import question
-from offscript.statistics import crossed_mean
+from offscript.statistics import Interval, crossed_mean, mean_interval
 
 
 def measured(source: Path, **settings: Any) -> Answer:
@@ -153,8 +156,6 @@ def test_huse_needs_probabilities_and_human_text() -> None:
     ratings = simulated(3, {"a": 3.0, "gold": 4.0})
     assert huse_figures(ratings, "gold", seed=1) == {}
     known = {item: -3.0 + 0.01 * place for place, item in enumerate(dict.fromkeys(ratings.items.tolist()))}
-    from dataclasses import replace
-
     found = huse_figures(replace(ratings, log_probs=known), "gold", seed=1)
     assert set(found) == {"huse", "huse_q", "huse_d"}
 
@@ -178,3 +179,103 @@ def test_two_ratings_of_two_items_or_by_two_raters_have_a_mean(items: tuple[str,
     assert figure.estimate == crossed_mean([0.0, 1.0], items, raters)
     alone = ratings_of([{"item": "a", "rater": "x", "rating": 1, "system": "s"}])
     assert mean_figures(alone, "mean", seed=None) == {}
+
+
+def test_raters_who_are_just_not_too_fast_are_kept_and_those_without_a_time_are_not() -> None:
+    rows = [
+        {"item": "a", "rater": "just", "rating": 1, "seconds": 4.0},
+        {"item": "b", "rater": "just", "rating": 2, "seconds": 5.0},
+        {"item": "a", "rater": "unknown", "rating": 3, "seconds": None},
+    ]
+    ratings = ratings_of(rows)
+    assert rater_times(ratings) == {"just": 4.5, "unknown": -np.inf}
+    filtered = filter_by_time(ratings, fastest=4.5, slowest=9)
+    assert filtered is not None
+    assert sorted(filtered.ratings.values.tolist()) == [1, 2]
+    assert (filtered.raters, filtered.dropped) == (1, 1)
+
+
+def test_a_rater_who_rates_an_item_twice_tells_nothing_of_its_spread() -> None:
+    found = _estimate(ratings_of([{"item": "a", "rater": "x", "rating": rating} for rating in (1, 2)]))
+    assert found.value == 1.5
+    assert (found.interval.lower, found.interval.upper) == (-np.inf, np.inf)
+
+
+@pytest.mark.parametrize("items", [15, 16])
+def test_huse_needs_sixteen_items_of_each_kind(items: int) -> None:
+    rng = np.random.default_rng(1)
+    human = np.arange(20 + items) < 20
+    quality, log_probs = rng.normal(size=len(human)), rng.normal(size=len(human))
+    if items < 16:
+        with pytest.raises(OffscriptError, match="HUSE needs 16 items of each kind, got 15"):
+            estimate_huse(quality, log_probs, human, seed=1, resamples=20)
+    else:
+        assert 0 <= estimate_huse(quality, log_probs, human, seed=1, resamples=20).huse.value <= 2
+
+
+def test_ten_times_as_many_neighbours_are_looked_at_as_count() -> None:
+    assert _nearest(np.arange(300.0)[:, None]).shape == (300, 160)
+
+
+def test_one_human_text_weighs_as_much_as_three_others() -> None:
+    """After weighing, 2 votes of the human text stand against 2/3 each of the two others: all four are misjudged."""
+    near = np.array([[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]])
+    human = np.array([True, False, False, False])
+    assert _score(near, human, np.ones(4)) == 2.0
+
+
+def test_two_ratings_of_each_system_are_compared_and_one_is_not() -> None:
+    """By rater the first is rated lower by 1 and by 2: t = -1.5 / (√½ / √2)."""
+    rows = [
+        {"item": f"{system}-{rater}", "rater": rater, "rating": rating, "system": system}
+        for system, given in (("s", (0, 1)), ("t", (1, 3)))
+        for rater, rating in zip("xy", given, strict=True)
+    ]
+    (pair,) = compare_systems(ratings_of(rows))
+    assert (pair["difference"], pair["pairs"]) == (-1.5, 2)
+    assert pair["t"] == pytest.approx(-3)
+    assert compare_systems(ratings_of(rows[:-1])) == []
+
+
+def test_diversity_stays_within_what_it_can_be() -> None:
+    def found(name: str, *texts: str) -> Interval:
+        figures = diversity_figures([RatedText(str(number), "s", text) for number, text in enumerate(texts)])
+        return figures[name].estimate.interval
+
+    assert found("entropy_3.s", "a a a", "a a a", "a b c").lower == 0.0
+    assert found("self_bleu_4.s", "a b c d e f", "a b c d e f", "a b c d e g").upper == 1.0
+
+
+def test_means_go_together_with_the_diversity_of_all_systems_but_the_human_one() -> None:
+    systems = [f"s{number}" for number in range(6)]
+    texts = [
+        RatedText(f"{system}-{row}", system, " ".join(f"w{row if place > number else 0}-{place}" for place in range(9)))
+        for number, system in enumerate([*systems, "gold"])
+        for row in range(3)
+    ]
+    means = {
+        f"mean.{system}": Figure(mean_interval([number**2, number**2 + 1.0, 5.0, 6.0]))
+        for number, system in enumerate([*systems, "gold"])
+    }
+    ratings = ratings_of([{"item": "other", "rater": "x", "rating": 1, "system": "s0"}])
+    found = correlation_figures(ratings, texts, means, "gold")["correlation.entropy_3"].estimate.value
+    diversity = diversity_figures(texts)
+    columns = [
+        [figures[f"{name}.{system}"].estimate.value for system in systems]
+        for figures, name in ((means, "mean"), (diversity, "entropy_3"))
+    ]
+    assert found == pytest.approx(np.corrcoef(np.array(columns))[0, 1])
+
+
+@pytest.mark.parametrize(("items", "known"), [(15, False), (16, True)])
+@pytest.mark.parametrize("few", ["a", "gold"])
+def test_huse_is_of_systems_with_sixteen_items(items: int, known: bool, few: str) -> None:
+    sizes = {"a": 20, "gold": 20, few: items}
+    rows = [
+        {"item": f"{system}-{item}", "rater": "x", "rating": item % 5, "system": system}
+        for system, size in sizes.items()
+        for item in range(size)
+    ]
+    ratings = ratings_of(rows)
+    log_probs = {item: -3.0 + 0.01 * place for place, item in enumerate(ratings.items.tolist())}
+    assert bool(huse_figures(replace(ratings, log_probs=log_probs), "gold", seed=1)) is known
