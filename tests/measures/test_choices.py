@@ -1,5 +1,7 @@
 """Choices that questions make: what is asked for, how samples are shared, and which words stand for which side."""
 
+import math
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,7 +11,7 @@ import pytest
 
 from offscript.errors import OffscriptError
 from offscript.measures import stance
-from offscript.measures.calibration import _drift
+from offscript.measures.calibration import Calibration, _drift
 from offscript.measures.calibration.estimation import read_along
 from offscript.measures.charts import _end_late
 from offscript.measures.degeneration import Degeneration
@@ -21,6 +23,7 @@ from offscript.measures.places.estimation import trace
 from offscript.measures.places.exhibits import _around, map_exhibit
 from offscript.measures.question import TextSettings, _split
 from offscript.measures.recovery import Recovery
+from offscript.measures.regret import Regret, _of_samples
 from offscript.measures.stance import StanceSettings
 from offscript.measures.stance.estimation import as_labels
 from offscript.measures.stereotypes import StereotypeSettings, systems
@@ -264,3 +267,138 @@ def test_gold_tokens_of_an_oracle_end_where_it_ends() -> None:
     rows = subject.tokens(count=30, length=40)
     assert rows == generate(subject.required_oracle, 30, 40, seed=(3, 1), stop_at_end=True).rows()
     assert min(map(len, rows)) < 40
+
+
+def _figure(name: str, value: float, lower: float, upper: float) -> Measurement:
+    estimate = Estimate(value, 0.1, Interval(lower, upper, 0.95, "test"))
+    return Measurement.of(estimate, question="any", name=name, n=10, seed=1, seconds=0.0, recipe={})
+
+
+@pytest.mark.parametrize(
+    ("bounds", "headline", "status"),
+    [
+        ((0.98, 1.0999), "No exposure bias detected", "fine"),
+        ((0.98, 1.1), "No exposure bias detected", "cannot tell"),
+        ((0.0, 1.5), "No exposure bias detected", "cannot tell"),
+        ((0.5, math.inf), "No exposure bias detected", "cannot tell"),
+        ((0.0, math.inf), "Too few samples to tell", "cannot tell"),
+        ((1.0, 1.5), "No exposure bias detected", "cannot tell"),
+        ((0.5, 1.0), "No exposure bias detected", "fine"),
+    ],
+)
+def test_a_ratio_whose_bound_is_exactly_the_limit_is_not_decided(
+    bounds: tuple[float, float], headline: str, status: str
+) -> None:
+    finding = Exposure().conclude({"eb_c.js": _figure("eb_c.js", 1.0, *bounds)}, {"eb_c.js": 0.01})
+    assert finding is not None
+    assert (finding.headline, finding.status) == (headline, status)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "p_value", "headline"),
+    [
+        ((0.001, 0.0024), 0.01, "Negligible exposure bias"),
+        ((0.001, 0.0025), 0.01, "Exposure bias found"),
+        ((0.0, 0.004), 0.01, "Too few samples to tell"),
+        ((-0.001, 0.0), 0.01, "No exposure bias detected"),
+        ((-0.001, 0.0024), 0.5, "No exposure bias detected"),
+        ((-0.001, 0.0025), 0.5, "Too few samples to tell"),
+    ],
+)
+def test_a_gap_is_small_only_below_the_margin(bounds: tuple[float, float], p_value: float, headline: str) -> None:
+    gap = _figure("mgd_gap.js", sum(bounds) / 2, *bounds)
+    finding = Exposure().conclude({gap.name: gap}, {gap.name: p_value})
+    assert finding is not None
+    assert finding.headline == headline
+
+
+@pytest.mark.parametrize(("lower", "noise"), [(0.0, "Both deviations are"), (0.5, "The deviation after the text is")])
+def test_without_a_ratio_it_is_said_which_deviation_is_within_noise(lower: float, noise: str) -> None:
+    figures = [_figure("mgd_gap.js", 0.1, -0.1, 0.3), _figure("mgd_model.js", 0.6, lower, 0.7)]
+    finding = Exposure().conclude({entry.name: entry for entry in figures}, {"mgd_gap.js": 0.5})
+    assert finding is not None
+    assert f"{noise} within noise, so there is no ratio." in finding.sentence
+
+
+@pytest.mark.parametrize(
+    ("on_model", "on_data", "told"),
+    [
+        (0.0, 0.0, "both deviations are zero"),
+        (0.5, 0.0, "the data-side deviation is zero"),
+        (0.5, math.inf, "the data-side deviation is infinite: the two distributions have different supports"),
+    ],
+)
+def test_why_a_ratio_has_no_value(on_model: float, on_data: float, told: str) -> None:
+    entry = _figure("eb_c.kl", 1.0, 0.0, math.inf)
+    deviations = {"cgd_model.kl": on_model, "cgd_data.kl": on_data}
+    figures = {name: _figure(name, value, value, value) for name, value in deviations.items()}
+    assert Exposure().reason(entry, figures) == told
+
+
+@pytest.mark.parametrize(
+    ("question", "name", "beside", "margin", "small"),
+    [
+        (Regret(), "q_per_token", ("nll_oracle",), 0.01, "Its text is within 0.01 nats per token of the oracle's"),
+        (Recovery(), "nll_gap.random", (), 0.05, "It recovers from bad prefixes"),
+        (Recovery(), "bleu_gap.random", (), 0.01, "It recovers from bad prefixes"),
+        (Calibration(), "overconfidence", ("right", "confidence"), 0.02, "It is as sure as it is right"),
+    ],
+)
+def test_a_bound_that_is_exactly_the_margin_is_not_within_it(
+    question: Any, name: str, beside: tuple[str, ...], margin: float, small: str
+) -> None:
+    others = {other: _figure(other, 0.5, 0.4, 0.6) for other in beside}
+    for lower, upper, within in (
+        (-0.9 * margin, 0.9 * margin, True),
+        (-0.9 * margin, margin, False),
+        (-0.9 * margin, 1.1 * margin, False),
+    ):
+        finding = question.conclude({name: _figure(name, 0.001, lower, upper), **others}, {name: 0.5})
+        assert (finding.headline == small) is within
+        assert finding.status == ("fine" if within else "cannot tell")
+    lowest = question.conclude({name: _figure(name, -0.001, -margin, 0.0), **others}, {name: 0.5})
+    assert (lowest.status == "fine") is (name != "overconfidence")  # losses have no lower margin
+
+
+@pytest.mark.parametrize(
+    ("question", "name", "beside", "harm"),
+    [
+        (Regret(), "q_per_token", ("nll_oracle",), "Its text drifts from the oracle's"),
+        (Recovery(), "nll_gap.random", (), "Its text is worse after random prefixes"),
+    ],
+)
+@pytest.mark.parametrize(("value", "p_value", "found"), [(0.2, 0.049, True), (0.2, 0.05, False), (-0.2, 0.01, False)])
+def test_harm_is_found_below_a_p_value_of_5_percent_and_above_zero(
+    question: Any, name: str, beside: tuple[str, ...], harm: str, value: float, p_value: float, found: bool
+) -> None:
+    others = {other: _figure(other, 0.5, 0.4, 0.6) for other in beside}
+    finding = question.conclude({name: _figure(name, value, value - 0.1, value + 0.4), **others}, {name: p_value})
+    assert (finding.headline == harm) is found
+
+
+@pytest.mark.parametrize(("upper", "status"), [(0.549, "fine"), (0.55, "cannot tell")])
+def test_texts_can_hardly_be_told_apart_below_55_percent(upper: float, status: str) -> None:
+    figures = {"mauve": _figure("mauve", 0.9, 0.8, 1.0), "told_apart": _figure("told_apart", 0.5, 0.4, upper)}
+    finding = TextDistance().conclude(figures, {"frontier": 0.5, "classifier": 0.5})
+    assert finding is not None
+    assert finding.status == status
+
+
+@pytest.mark.parametrize(
+    ("regrets", "costs", "known"),
+    [
+        ([1, 2, 3, 4, 5, 7], [2, 1, 4, 3, 6, 5], True),
+        ([1, 2, 3, 4, 5], [2, 1, 4, 3, 6], False),
+        ([1] * 6, [2, 1, 4, 3, 6, 5], False),
+        ([1, 2, 3, 4, 5, 7], [2] * 6, False),
+    ],
+)
+def test_regret_and_cost_of_six_samples_that_differ_go_together(
+    regrets: list[float], costs: list[float], known: bool
+) -> None:
+    columns = {"q_per_token_sampled": regrets, "nll_oracle": costs}
+    found = _of_samples(
+        [replace(_figure(name, 1.0, 0.5, 1.5), per_item=np.array(values)) for name, values in columns.items()]
+    )
+    expected = [np.corrcoef(regrets, costs)[0, 1]] if known else []
+    assert [entry.value for entry in found] == pytest.approx(expected)
