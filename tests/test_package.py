@@ -3,6 +3,8 @@
 import ast
 import importlib
 import inspect
+import json
+import os
 import re
 import socket
 import subprocess
@@ -188,3 +190,19 @@ def _imported(node: ast.AST) -> set[str]:
     if isinstance(node, ast.ImportFrom):
         return {(node.module or "").partition(".")[0]}
     return set()
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ({}, {"GOMP_SPINCOUNT": "1000"}),
+        ({"GOMP_SPINCOUNT": "7"}, {"GOMP_SPINCOUNT": "7"}),
+        ({"OMP_WAIT_POLICY": "ACTIVE"}, {"OMP_WAIT_POLICY": "ACTIVE"}),
+    ],
+)
+def test_threads_wait_shortly_unless_the_user_says_how(given: dict[str, str], kept: dict[str, str]) -> None:
+    names = {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"}
+    environment = {key: value for key, value in os.environ.items() if key not in names}
+    script = "import json, os, offscript; print(json.dumps(dict(os.environ)))"
+    done = subprocess.run([sys.executable, "-c", script], env={**environment, **given}, capture_output=True, text=True)
+    assert {key: value for key, value in json.loads(done.stdout).items() if key in names} == kept
