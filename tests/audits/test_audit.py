@@ -51,6 +51,14 @@ def test_a_corpus_of_too_few_texts_is_refused_before_anything_is_measured(tmp_pa
         plan_audit(subject)
 
 
+@pytest.mark.parametrize("kind", ["corpus", "associations"])
+def test_a_file_that_is_not_there_is_refused_before_the_model_is_loaded(kind: str, tmp_path: Path) -> None:
+    missing = str(tmp_path / "missing.json")
+    subject = Subject(str(tmp_path / "no model"), **{kind: (missing,) if kind == "corpus" else missing})
+    with pytest.raises(OffscriptError, match=r"no such file: .*missing\.json"):
+        plan_audit(subject)
+
+
 @pytest.mark.parametrize(("words", "asked"), [(3, False), (12, True)])
 def test_recovery_is_left_out_where_texts_are_too_short_for_it(tmp_path: Path, words: int, asked: bool) -> None:
     subject = Subject(small_model("student", 1), corpus=corpus_of(tmp_path / "short.txt", 40, words), length=8)

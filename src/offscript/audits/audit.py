@@ -13,6 +13,8 @@ from offscript._files import write_json
 from offscript._specification import nearest
 from offscript.audits.results import AuditedQuestion, AuditPart, Results
 from offscript.audits.store import Store, explaining_results, read_document, read_results, write_results
+from offscript.corpora.lines import check_file
+from offscript.corpora.records import is_hub
 from offscript.errors import OffscriptError
 from offscript.measures.measurement import Measurement, environment
 from offscript.measures.question import Answer, Need, Progress, Question, Settings, Silent
@@ -105,6 +107,7 @@ def plan_audit(
     Returns:
         The questions that will be asked with their settings, and the others with the reason.
     """
+    _require_files(subject)
     changed, known = changes or {}, questions()
     named = [question_named(name).name for name in (*only, *changed)]
     for name, values in changed.items():
@@ -119,6 +122,13 @@ def plan_audit(
     if not asked:
         raise OffscriptError("no question can be asked", why=f"{left_out[0][0].name} {left_out[0][1]}")
     return Plan(asked, left_out)
+
+
+def _require_files(subject: Subject) -> None:
+    """Refuse a file that is not there before a model is loaded, which may take a minute."""
+    for source in filter(None, (*subject.corpus, subject.associations)):
+        if not is_hub(source):
+            check_file(Path(source), "check the name, or write hf:NAME for a Hub dataset")
 
 
 def _require_texts(subject: Subject, asked: Sequence[Question[Any]]) -> None:
