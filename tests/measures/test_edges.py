@@ -22,7 +22,7 @@ from offscript.measures.stereotypes import _clearest_preferences, _pair
 from offscript.measures.stereotypes.sentiment import SentimentClassifier
 from offscript.measures.texts import encode_texts
 from offscript.measures.translation.words import Content
-from offscript.measures.words import _decimals
+from offscript.measures.words import _decimals, _signed, number, p_value
 from offscript.models.tabular import Tabular
 from offscript.sampling.transforms.randomised import RandomMaskAll
 from offscript.statistics import Estimate, Interval, clustered_proportion_interval, p_value_of
@@ -39,6 +39,48 @@ WORDS = WordVocabulary(["<unk>", "a", "b"], end=None)
 )
 def test_two_digits_of_a_width_and_six_decimals_at_most(width: float, decimals: int | None) -> None:
     assert _decimals(width) == decimals
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (123456.0, "123,456"),
+        (1234.0, "1,234"),
+        (12.344, "12.34"),
+        (-1.5, "−1.500"),
+        (0.00012345, "0.000123"),
+        (0.0, "0"),
+        (math.inf, "∞"),
+        (-math.inf, "−∞"),
+    ],
+)
+def test_four_digits_and_six_decimals_at_most(value: float, told: str) -> None:
+    assert number(value) == told
+
+
+@pytest.mark.parametrize(
+    ("value", "decimals", "told"),
+    [
+        (0.5, 0, "0.5"),
+        (-0.5, 0, "−0.5"),
+        (0.51, 0, "1"),
+        (0.04, 1, "0.04"),
+        (0.048, 1, "0.05"),
+        (0.06, 1, "0.1"),
+        (3e-5, 2, "0.00003"),
+        (3e-8, 2, "0.000000"),
+        (0.0, 2, "0.00"),
+    ],
+)
+def test_what_would_be_rounded_to_zero_has_a_digit_more(value: float, decimals: int, told: str) -> None:
+    assert _signed(value, decimals) == told
+
+
+@pytest.mark.parametrize(
+    ("p", "told"), [(0.00099, "p < 0.001"), (0.001, "p = 0.001"), (0.031, "p = 0.031"), (1.0, "p = 1")]
+)
+def test_p_values_are_told_down_to_a_thousandth(p: float, told: str) -> None:
+    assert p_value(p) == told
 
 
 def test_two_texts_are_enough() -> None:
@@ -84,6 +126,14 @@ def test_a_ratio_is_of_the_averages_which_stand_last() -> None:
     assert _ratio_figure(model, split([2.0, 1.0, 0.05], 2), 0.95) is None
 
 
+@pytest.mark.parametrize(("truth", "beyond"), [(0.0, 2), (1.0, 2), (2.0, 1), (-1.0, 1), (-2.0, 0)])
+def test_resamples_as_far_out_as_the_sample_count(truth: float, beyond: int) -> None:
+    """With errors of 1 the resamples lie -1, 0, 1 and 2 errors away, and a sample of 1 lies 1 - truth away."""
+    linear = np.array([[-1.0], [0.0], [1.0], [2.0]])
+    found = Split(np.ones(1), linear, np.zeros((4, 1)), np.ones(1), np.ones((4, 1)), 4)
+    assert found.tail(truth) == beyond
+
+
 def test_clusters_of_one_count_as_clusters() -> None:
     wider = student_quantile(2, 0.975) / normal_quantile(0.975)
     assert _few_clusters(np.array([1.0, 0.0, 3.0, 2.0]), 0.95) == pytest.approx(wider**2 * 3 / 2)
@@ -95,7 +145,12 @@ def test_clusters_of_one_count_as_clusters() -> None:
 
 def test_a_sentence_of_the_longest_length_goes_to_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    monkeypatch.setattr(decomposition, "_written", lambda model, sentence, most: asked.append(sentence) or "")
+
+    def written(model: Any, sentence: str, most: int) -> str:
+        asked.append(sentence)
+        return ""
+
+    monkeypatch.setattr(decomposition, "_written", written)
     monkeypatch.setattr(decomposition, "_LONGEST", 4)
     model = Tabular(WORDS, 1, {(): [0.2, 0.4, 0.4]}, "m")
     decomposition.decompose(model, "Oslo lies in Norway.")

@@ -34,7 +34,7 @@ def with_interval(entry: "Measurement | Estimate") -> str:
 
 def _signed(value: float, decimals: int | None) -> str:
     """A number, with a digit more where it would be rounded to a zero: on which side it lies decides findings."""
-    if decimals is None or value == 0 or abs(value) >= 0.5 * 10.0**-decimals:
+    if decimals is None or value == 0 or abs(value) > 0.5 * 10.0**-decimals:
         return number(value, decimals)
     return number(value, min(max(decimals, -math.floor(math.log10(abs(value)))), 6))
 
