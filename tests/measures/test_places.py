@@ -2,6 +2,7 @@
 
 import math
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from offscript._types import FloatArray
 from offscript.corpora import CharacterVocabulary, WordVocabulary
 from offscript.measures.places import Places, PlacesSettings
 from offscript.measures.places.estimation import (
+    _figures,
     after_first_bad,
     alternatives,
     first_bad,
@@ -19,7 +21,7 @@ from offscript.measures.places.estimation import (
     trace,
     worst_places,
 )
-from offscript.measures.places.exhibits import END, pieces_of
+from offscript.measures.places.exhibits import END, _short, _summary, pieces_of, scale
 from offscript.measures.question import Answer, Silent
 from offscript.measures.subject import Subject
 from offscript.models.registry import load_model
@@ -84,7 +86,8 @@ def test_the_worst_places_are_the_highest_values(answer: Answer) -> None:
     assert len(column["texts"]) == 10
     worst = [text["values"]["kl"][text["focus"]] for text in column["texts"]]
     assert worst == sorted(worst, reverse=True)
-    deviation = trace(*(load_model(name) for name in (STUDENT, ORACLE)), generate(load_model(STUDENT), 20, 30, seed=1))
+    model = load_model(STUDENT)
+    deviation = trace(model, load_model(ORACLE), generate(model, 20, 30, seed=1))
     assert worst[0] == pytest.approx(np.nanmax(deviation.deviation), abs=1e-5)
 
 
@@ -115,6 +118,14 @@ def test_a_corpus_stands_beside_the_samples(tmp_path_factory: pytest.TempPathFac
     assert [entry.name for entry in found.measurements] == ["half", "deviation"]  # two texts make no interval
 
 
+@pytest.mark.parametrize(("texts", "known"), [(3, False), (4, True)])
+def test_four_real_texts_make_an_interval(texts: int, known: bool, tmp_path: Path) -> None:
+    path = tmp_path / "text.txt"
+    path.write_text("the president said on monday\n" * texts, encoding="utf-8")
+    found = Places().measure(Subject(STUDENT, corpus=[str(path)]), PlacesSettings(samples=5, length=12), Silent())
+    assert ("half.real" in {entry.name for entry in found.measurements}) is known
+
+
 def test_the_map_holds_every_token(answer: Answer) -> None:
     drift = answer.exhibits[2]
     rows, columns = drift["shape"]
@@ -125,7 +136,14 @@ def test_the_map_holds_every_token(answer: Answer) -> None:
 
 @pytest.mark.parametrize(
     ("values", "share"),
-    [([[1.0, 1.0, 1.0, 1.0]], 0.5), ([[9.0, 1.0, NAN, NAN]], 0.5), ([[0.0, 0.0]], 1.0), ([[math.inf, 1, 1, 1]], 0.25)],
+    [
+        ([[1.0, 1.0, 1.0, 1.0]], 0.5),
+        ([[9.0, 1.0, NAN, NAN]], 0.5),
+        ([[0.0, 0.0]], 1.0),
+        ([[math.inf, 1, 1, 1]], 0.25),
+        ([[0.1, 0.5, 0.1, 0.2]], 0.25),
+        ([[0.5]], 1.0),
+    ],
 )
 def test_half_of_the_deviation_has_a_known_share(values: list[list[float]], share: float) -> None:
     assert half_share(np.array(values)) == share
@@ -154,7 +172,55 @@ def test_the_interval_of_the_share_covers() -> None:
 def test_what_follows_the_first_bad_token() -> None:
     deviation = np.array([[0.0, 5.0, 1.0, 2.0], [0.0, 0.0, 0.0, 0.0], [6.0, 3.0, NAN, NAN]])
     assert first_bad(deviation, 4.0).tolist() == [1, -1, 0]
+    assert first_bad(deviation, 5.0).tolist() == [-1, -1, 0]  # a bad token is above the bound
     assert [column.tolist() for column in after_first_bad(deviation, 4.0)] == [[5.0, 6.0], [1.0, 3.0], [2.0]]
+
+
+@pytest.mark.parametrize("sequences", [9, 10])
+def test_what_follows_is_told_of_ten_sequences(sequences: int) -> None:
+    figures = _figures(np.array([[5.0, 0.0, 0.0]] * sequences), 4.0)
+    assert ("after_bad" in figures) is (sequences == 10)
+    if "after_bad" in figures:
+        curve = figures["after_bad"].by_length
+        assert curve is not None
+        assert (curve.values, curve.upper) == ((5, 0, 0), (5, 0, 0))  # nats, of which 0 is no share
+
+
+def test_half_of_the_deviation_is_in_all_tokens_at_most() -> None:
+    half = _figures(np.array([[9.0, 0, 0, 0], [1, 1, 1, 1], [1, 1, 1, 1], [1, 1, 1, 1]]), 100.0)["half"].estimate
+    assert half.value == pytest.approx(3 / 16)
+    assert half.interval.upper == 1.0
+
+
+def test_a_map_is_summed_up_by_tenths_of_the_positions() -> None:
+    deviation = np.array([[1.0] * 11 + [NAN], [2.0] * 11 + [NAN], [3.0] * 12])
+    rows = _summary(deviation, 2.0)
+    assert [row["tokens"] for row in rows] == ["1 to 2", "3 to 4", *map(str, range(5, 13))]
+    assert [row["mean"] for row in rows] == [2.0] * 9 + [3.0]
+    assert [row["bad"] for row in rows] == [pytest.approx(1 / 3, abs=1e-6)] * 9 + [1.0]
+
+
+@pytest.mark.parametrize(
+    ("values", "full"), [([0.0, 0.0], 1.0), ([math.inf], 1.0), ([NAN], 1.0), ([0.5, 0.5, math.inf], 0.5)]
+)
+def test_the_full_colour_is_that_of_finite_values_and_never_zero(values: list[float], full: float) -> None:
+    assert scale(np.array(values)) == full
+
+
+@pytest.mark.parametrize(("value", "told"), [(0.1, "0.10"), (0.0994, "0.099"), (2.0, "2.00"), ("inf", "∞")])
+def test_values_in_labels_have_two_decimals_or_two_digits(value: float | str, told: str) -> None:
+    assert _short(value) == told
+
+
+def test_the_title_says_whether_real_text_stands_beside(answer: Answer, alone: Answer) -> None:
+    titles = [each.exhibits[1]["title"] for each in (answer, alone)]
+    assert titles == ["Its samples beside real text", "Its samples"]
+
+
+def test_probabilities_have_five_decimals(answer: Answer) -> None:
+    text = answer.exhibits[1]["columns"][0]["texts"][0]
+    shares = [share for place in text["probabilities"] for side in place for share in side]
+    assert shares == [round(share, 5) for share in shares]
 
 
 def test_worst_places_keep_apart_within_a_row() -> None:
