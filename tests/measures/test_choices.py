@@ -139,6 +139,28 @@ def test_exchanges_that_change_nothing_count_on_both_sides() -> None:
     assert figures["mgd_gap_p.js"].estimate.value == 1.0
 
 
+@pytest.mark.parametrize(
+    ("deviation", "observed", "p_value"),
+    [(0.0, 0.3, 0.01), (1.0, 0.3, 0.01), (1.001, 0.3, 0.81), (1.0, -0.3, 1.0), (1.001, -0.3, 0.81)],
+)
+def test_a_deviation_within_one_standard_error_leaves_it_to_the_exchange(
+    deviation: float, observed: float, p_value: float
+) -> None:
+    """No exchange comes as far as 0.3, so that p = 1 / 100; 40 of 99 resamples lie beyond 0: p = (2 · 40 + 1) / 100.
+
+    Where the exchange decides and says that the gap, which is 1, is below 0, p = 1.
+    """
+    estimate = Estimate(1.0, 0.25, Interval(0.5, 1.5, 0.95, "test"))
+    gap: Any = SimpleNamespace(
+        tail=lambda truth: 40,
+        linear=np.zeros((99, 2)),
+        figure=lambda level, limits: SimpleNamespace(estimate=estimate, by_length=None),
+    )
+    data: Any = SimpleNamespace(unbiased=np.array([deviation]), standard_errors=np.array([min(deviation, 1.0)]))
+    figures = _gap_figure("js", gap, data, (observed, np.zeros(99)), 0.95, 1.0)
+    assert figures["mgd_gap_p.js"].estimate.value == pytest.approx(p_value)
+
+
 def test_a_stance_model_is_trained_only_where_a_recipe_stands_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     from offscript.factcheck.stance import teaching
 

@@ -13,8 +13,8 @@ from offscript.corpora.associations import Association, AssociationTest
 from offscript.errors import OffscriptError
 from offscript.measures._scores import scores_along
 from offscript.measures.exposure import _deciding
-from offscript.measures.exposure.gap import _ratio_figure, _relative_error
-from offscript.measures.exposure.studentised import Split
+from offscript.measures.exposure.gap import _agreeing, _ratio_figure, _relative_error
+from offscript.measures.exposure.studentised import SMALL, Split
 from offscript.measures.factuality import decomposition
 from offscript.measures.measurement import Measurement
 from offscript.measures.ratings.huse import NEIGHBOURS, _nearest, _score, _standardised
@@ -132,6 +132,26 @@ def test_resamples_as_far_out_as_the_sample_count(truth: float, beyond: int) -> 
     linear = np.array([[-1.0], [0.0], [1.0], [2.0]])
     found = Split(np.ones(1), linear, np.zeros((4, 1)), np.ones(1), np.ones((4, 1)), 4)
     assert found.tail(truth) == beyond
+
+
+@pytest.mark.parametrize(
+    ("value", "bounds", "p_value", "cut", "expected"),
+    [
+        (0.5, (0.1, 0.9), 0.06, False, (0.0, 0.9)),
+        (-0.5, (-0.9, -0.1), 0.06, True, (-0.9, 0.0)),
+        (0.5, (0.1, 0.9), 1 - 0.95, False, (0.1, 0.9)),  # what the test just excludes
+        (0.5, (-0.1, 0.9), 0.01, False, (-0.1, 0.9)),
+        (0.5, (-0.1, 0.9), 0.01, True, (SMALL, 0.9)),
+        (0.5, (0.1, 0.9), 0.01, True, (0.1, 0.9)),
+        (-0.5, (-0.9, 0.1), 0.01, True, (-0.9, -SMALL)),
+    ],
+)
+def test_the_interval_of_a_gap_holds_zero_where_its_test_does(
+    value: float, bounds: tuple[float, float], p_value: float, cut: bool, expected: tuple[float, float]
+) -> None:
+    found = _agreeing(Estimate(value, 0.2, Interval(*bounds, 0.95, "test")), p_value, cut=cut)
+    assert (found.interval.lower, found.interval.upper) == expected
+    assert found.value == value
 
 
 def test_clusters_of_one_count_as_clusters() -> None:
