@@ -12,7 +12,15 @@ from offscript._types import FloatArray
 from offscript.corpora.vocabularies import WordVocabulary
 from offscript.errors import OffscriptError
 from offscript.measures.calibration import Calibration
-from offscript.measures.calibration.estimation import BINS, _by_bin, measure_calibration, read_along, tenths
+from offscript.measures.calibration.estimation import (
+    BINS,
+    Reading,
+    _by_bin,
+    _reliability,
+    measure_calibration,
+    read_along,
+    tenths,
+)
 from offscript.models.language_model import HistoryModel
 from offscript.sampling import generate
 
@@ -159,3 +167,15 @@ def test_a_tenth_that_few_sequences_have_may_be_anything(sequences: int) -> None
     curve = _by_bin(table, bins)
     assert curve.values[1] == pytest.approx(table[:sequences, 0].mean())
     assert ((curve.lower[1], curve.upper[1]) == (0.0, 1.0)) is (sequences < 4)
+
+
+def test_shares_and_confidence_end_at_one_and_accuracy_without_exception_leaves_room_for_one() -> None:
+    confidence, wrong_once, always = (np.ones((8, 2)) for _ in range(3))
+    confidence[0, 0], wrong_once[0, 0] = 0.2, 0.0
+    figures = _reliability(Reading(confidence, wrong_once, np.zeros((8, 2))))
+    for name, value in (("right", 15 / 16), ("confidence", 15.2 / 16)):
+        assert figures[name].estimate.value == pytest.approx(value)
+        assert figures[name].estimate.interval.upper == 1.0
+    right = _reliability(Reading(confidence, always, np.zeros((8, 2))))["right"].estimate
+    assert (right.value, right.interval.method) == (1.0, "modified Wilson")
+    assert _by_bin(confidence, np.zeros((8, 2), dtype=np.int64)).upper == (1.0,)

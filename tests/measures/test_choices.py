@@ -124,6 +124,7 @@ def test_entropy_falls_or_rises(value: float, told: str) -> None:
     shared: dict[str, Any] = {"question": "calibration", "seed": 1, "seconds": 0.0, "recipe": {}}
     drift = Measurement.of(estimate, name="entropy_drift", n=9, higher_is_better=None, **shared)
     assert f"its entropy {told}" in _drift({"entropy_drift": drift}, {"entropy_drift": 0.01})
+    assert "no change" in _drift({"entropy_drift": drift}, {"entropy_drift": 0.05})
     assert "no change" in _drift({"entropy_drift": drift}, {"entropy_drift": 0.2})
 
 
