@@ -3,6 +3,7 @@
 import contextlib
 import importlib.util
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -431,6 +432,27 @@ def test_a_cache_that_cannot_be_written_costs_time_only(
         assert load_model(str(tmp_path / "tiny.gguf")).vocabulary.size == 30
     assert len(reads) == 2
     assert "is not cached" in caplog.text
+
+
+def test_two_that_read_the_same_file_at_once_need_no_warning(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "tiny.gguf"
+    _write_gguf(path)
+    alone, rename = tmp_path / "alone", Path.replace
+
+    def second(this: Path, target: Path) -> Path:
+        """What `Path.replace` does where another process has just put its folder there."""
+        if not target.exists() and not alone.exists():
+            shutil.copytree(this, alone)
+            shutil.copytree(this, target)
+        return rename(this, target)
+
+    monkeypatch.setattr(Path, "replace", second)
+    assert load_model(str(path)).vocabulary.size == 30
+    assert alone.exists()
+    assert len(list(cache.iterdir())) == 1
+    assert "is not cached" not in caplog.text
 
 
 def test_a_half_written_cache_leaves_nothing(

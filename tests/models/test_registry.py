@@ -93,6 +93,16 @@ def test_a_folder_comes_before_the_hub(asked_of_hub: list[dict[str, Any]]) -> No
 
 
 @pytest.mark.usefixtures("assets")
+@pytest.mark.parametrize("name", ["7", "nan"])
+def test_a_folder_whose_name_reads_as_another_kind_gives_its_symbols(
+    asked_of_hub: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    _save_lstm(Path(name))
+    assert load_model(f"uniform,vocabulary={name}").vocabulary.size == 3
+    assert not asked_of_hub
+
+
 def test_a_tabular_file_is_a_model() -> None:
     Path("toy.json").write_text(json.dumps(TABLE))
     model = load_model("toy.json")

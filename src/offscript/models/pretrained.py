@@ -227,7 +227,10 @@ def _open_gguf(
 
 
 def _keep(folder: Path, *parts: Any) -> None:
-    """Save to a folder that is either whole or absent; where that cannot be done, the next command reads the GGUF."""
+    """Save to a folder that is either whole or absent; where that cannot be done, the next command reads the GGUF.
+
+    Where another process was first, its folder is as good, and nothing is said.
+    """
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".", suffix=".partial"))
@@ -239,4 +242,6 @@ def _keep(folder: Path, *parts: Any) -> None:
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
     except (OSError, SafetensorError) as fault:
+        if (folder / CONFIGURATION).is_file():
+            return
         logging.getLogger(__name__).warning("the model is not cached in %s: %s", folder.parent, fault)

@@ -138,13 +138,14 @@ def load_shipped(name: str, *, device: str = "cpu") -> LanguageModel:
     return load(ASSETS / name, device=device, name=SHIPPED + name)
 
 
-def load_uniform(rest: str, *, vocabulary: str | None = None, device: str = "cpu") -> LanguageModel:
+def load_uniform(rest: str, *, vocabulary: Setting | None = None, device: str = "cpu") -> LanguageModel:
     """The uniform model over the symbols of `text8`, or over those of the model that `vocabulary` names."""
     if rest:
         raise OffscriptError(f"uniform/{rest} names no model", next="write uniform,vocabulary=MODEL")
     if vocabulary is None:
         return Uniform(CharacterVocabulary(), "uniform")
-    symbols = CharacterVocabulary() if vocabulary == "text8" else load_model(vocabulary, device=device).vocabulary
+    is_text8 = vocabulary == "text8"
+    symbols = CharacterVocabulary() if is_text8 else load_model(str(vocabulary), device=device).vocabulary
     return Uniform(symbols, f"uniform,vocabulary={vocabulary}")
 
 
