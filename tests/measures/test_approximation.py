@@ -17,6 +17,7 @@ from offscript.measures.measurement import Measurement
 from offscript.measures.texts import Texts, encode_texts
 from offscript.models import approximate, load_model
 from offscript.models.generator import InternalDistribution
+from offscript.models.noise_lstm import NoiseLSTM, NoiseLSTMSettings
 from offscript.models.tabular import Uniform
 from offscript.sampling import generate, texts
 
@@ -63,6 +64,16 @@ def test_share_of_tokens_never_drawn_is_reported() -> None:
     assert share.value == pytest.approx((1 - 1 / 27) ** 27, abs=0.03)
     assert "never_drawn" not in _by_name(measure_likelihood(model, gold))
     assert share.recipe["approximation"] == {"draws": 27, "floor": 0.5, "seed": 0}
+
+
+def test_a_model_with_noise_has_no_true_bits_and_so_no_gap() -> None:
+    with torch.random.fork_rng():
+        torch.manual_seed(3)
+        model = NoiseLSTM(CharacterVocabulary(), NoiseLSTMSettings(hidden=8, noise=3))
+    gold = Texts([[1, 2, 3, 4, 5]] * 12, [5] * 12, {})
+    found = _by_name(measure_approximation(model, gold, draws=200, seed=1, subset=5, highest=200))
+    assert "bpc" in found
+    assert "bpc_gap" not in found
 
 
 def test_errors_fall_as_one_over_the_draws() -> None:

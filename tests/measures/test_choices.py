@@ -24,6 +24,8 @@ from offscript.measures.places.exhibits import _around, map_exhibit
 from offscript.measures.question import TextSettings, _split
 from offscript.measures.recovery import Recovery
 from offscript.measures.regret import Regret, _of_samples
+from offscript.measures.sampling import AUDITED, Sampling, _count
+from offscript.measures.sampling.estimation import grid_of
 from offscript.measures.stance import StanceSettings
 from offscript.measures.stance.estimation import as_labels
 from offscript.measures.stereotypes import StereotypeSettings, systems
@@ -208,6 +210,26 @@ def test_plans_ask_for_as_many_texts_as_a_figure_needs(affordable: int, distance
     )  # fmt: skip
     assert TextDistance().plan(subject).samples == distance
     assert Degeneration().plan(subject).samples == degeneration
+
+
+@pytest.mark.parametrize(
+    ("prefixes_of_all", "asked", "left_out"),
+    [(100, {5, 10, 20, 40, 80, 160, 400}, set()), (60, {5, 20, 80, 400}, {10}), (45, {5, 40, 400}, {20, 80})],
+)
+def test_every_second_or_third_setting_is_asked_about_where_all_would_have_too_few_prefixes(
+    prefixes_of_all: int, asked: set[int], left_out: set[int]
+) -> None:
+    most = prefixes_of_all * _count(AUDITED) * 30
+    subject: Any = SimpleNamespace(
+        affordable=lambda tokens: most // tokens, usual_length=lambda samples: 30, samples=500, length=30,
+        corpus=(), budget=SimpleNamespace(value="quick"),
+    )  # fmt: skip
+    settings = Sampling().plan(subject)
+    named = {int(each.partition("=")[2]) for _, each in grid_of(settings.samplers) if each.startswith("top-k,k=")}
+    assert named == asked
+    assert not named & left_out
+    assert settings.most_prefixes is not None
+    assert settings.most_prefixes >= 100
 
 
 def test_a_list_of_names_is_split_and_other_lists_are_left_alone() -> None:

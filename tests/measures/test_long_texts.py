@@ -1,5 +1,8 @@
 """Long texts checked claim by claim: scores by hand, a model whose texts are known, and claims split by a model."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -13,6 +16,7 @@ from offscript.measures.factuality.long import (
     BEGINNING,
     REQUEST,
     LongText,
+    _readable_subjects,
     check_texts,
     draw_texts,
     f1_at,
@@ -51,6 +55,13 @@ def _text(sampler: str, row: int, verdicts: str) -> LongText:
         object.__setattr__(check, "verdict", kinds[letter])
         claims.append(check)
     return LongText(sampler, row, "Somewhere", "text", tuple(claims), len(verdicts))
+
+
+def test_texts_are_asked_for_about_countries_and_nothing_else() -> None:
+    reads_all: Any = SimpleNamespace(vocabulary=SimpleNamespace(unknown=None, encode=lambda text: [0]))
+    asked = {name for name, _ in _readable_subjects(reads_all, 10_000, seed=1)}
+    assert {"Australia", "Japan"} <= asked
+    assert not {"Canberra", "Tokyo"} & asked
 
 
 @pytest.mark.parametrize(

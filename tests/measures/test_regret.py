@@ -22,6 +22,7 @@ from offscript.measures.regret.estimation import (
 from offscript.models.lstm import LSTMLanguageModel, LSTMSettings
 from offscript.models.tabular import Tabular
 from offscript.sampling.generation import generate
+from offscript.statistics import mean_interval
 
 REPEATS, SEQUENCES = 200, 200
 ESTIMATORS = ("q_per_token", "q_per_sequence")
@@ -148,6 +149,13 @@ def test_the_worked_example(written_down: Callable[..., Tabular]) -> None:
     assert exact["excess_acc_err"].value == pytest.approx(100 * (1.9 / 1.5 - 1), abs=1e-9)
     sampled = by_name(measure_regret(model, oracle, samples=500, length=2, seed=1))
     assert sampled["nll_oracle"].value == pytest.approx(math.log(2), abs=1e-12)  # the same for every sequence
+
+
+def test_totals_of_nought_and_one_are_not_taken_for_shares() -> None:
+    steps = np.tile([[0.0], [1.0]], (10, 1))
+    found = regret_figures(Regrets(steps, steps, steps, np.ones(20)))["q_per_sequence"].estimate
+    assert found == mean_interval(steps[:, 0], share=False)
+    assert found.interval != mean_interval(steps[:, 0], share=True).interval
 
 
 def test_a_model_that_is_its_oracle_has_no_regret(random_pairs_with_end: list[Any]) -> None:

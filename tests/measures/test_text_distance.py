@@ -15,7 +15,7 @@ from offscript.errors import OffscriptError
 from offscript.measures.measurement import P_VALUE
 from offscript.measures.question import Silent
 from offscript.measures.subject import Subject
-from offscript.measures.text_distance import CHANCE, TextDistance, TextDistanceSettings
+from offscript.measures.text_distance import CHANCE, TextDistance, TextDistanceSettings, _telling
 from offscript.measures.text_distance.encoders import LEXICAL, chosen_encoder, encode
 from offscript.measures.text_distance.estimation import (
     SCALE,
@@ -321,3 +321,9 @@ def test_how_many_texts_and_clusters() -> None:
     same = measure_distance(vectors[0], vectors[0], seed=1, exchanges=10)
     assert same.figures["mauve"].estimate.value == pytest.approx(1.0)
     assert same.figures["told_apart"].per_item == pytest.approx(np.full(10, 0.5))  # all scores are 0
+
+
+def test_texts_of_a_narrow_margin_are_shown_and_those_of_the_wrong_side_are_not() -> None:
+    scores = np.array([0.5, -0.5, -0.25, 0.25])
+    shown = _telling(["like the model", "like the text"], ["real", "like a draw"], scores)
+    assert shown == [("generated", ["like the model"]), ("real", ["real"])]
