@@ -51,10 +51,16 @@ def test_a_corpus_of_too_few_texts_is_refused_before_anything_is_measured(tmp_pa
         plan_audit(subject)
 
 
-@pytest.mark.parametrize("kind", ["corpus", "associations"])
+@pytest.mark.parametrize("kind", ["corpus", "associations", "domain"])
 def test_a_file_that_is_not_there_is_refused_before_the_model_is_loaded(kind: str, tmp_path: Path) -> None:
     missing = str(tmp_path / "missing.json")
-    subject = Subject(str(tmp_path / "no model"), **{kind: (missing,) if kind == "corpus" else missing})
+    (there,) = corpus_of(tmp_path / "there.txt", 40, 12)
+    given: dict[str, Any] = {
+        "corpus": {"corpus": (missing,)},
+        "associations": {"associations": missing},
+        "domain": {"corpus": (f"news={there}", f"web={missing}")},
+    }[kind]
+    subject = Subject(str(tmp_path / "no model"), **given)
     with pytest.raises(OffscriptError, match=r"no such file: .*missing\.json"):
         plan_audit(subject)
 

@@ -126,7 +126,8 @@ def plan_audit(
 
 def _require_files(subject: Subject) -> None:
     """Refuse a file that is not there before a model is loaded, which may take a minute."""
-    for source in filter(None, (*subject.corpus, subject.associations)):
+    corpora = [source for of_domain in subject.domains.values() for source in of_domain] or subject.corpus
+    for source in filter(None, (*corpora, subject.associations)):
         if not is_hub(source):
             check_file(Path(source), "check the name, or write hf:NAME for a Hub dataset")
 
